@@ -1,0 +1,275 @@
+// Flags over CLI11, whose exceptions end here; its multi-line complaints become one line each.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/args.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "roce/text.h"
+
+namespace uroce::app {
+namespace {
+
+constexpr std::string_view kVersion = "uroce " UROCE_VERSION;
+
+// Ends in CommandLine::parse().
+[[noreturn]] void refuse(std::string_view flag, std::string_view value, std::string_view allowed) {
+  throw CLI::ValidationError(fmt::format("{} {}: must be {}", flag, value, allowed));
+}
+
+// The name a flag is best known by: its first long one.
+std::string first_long(const std::string& names) {
+  const size_t at = names.find("--");
+  return at == std::string::npos ? names : names.substr(at, names.find(',', at) - at);
+}
+
+}  // namespace
+
+std::optional<uint64_t> parse_amount(std::string_view text) {
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    text.remove_prefix(2);
+    base = 16;
+  }
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), value, base);
+  if (error != std::errc()) {
+    return std::nullopt;
+  }
+  std::string_view suffix(end, static_cast<size_t>(text.end() - end));
+  if (suffix.empty()) {
+    return value;
+  }
+  constexpr std::string_view kLetters = "KMG";
+  const size_t power =
+      kLetters.find(static_cast<char>(std::toupper(static_cast<unsigned char>(suffix.front()))));
+  suffix.remove_prefix(1);
+  if (power == std::string_view::npos || base == 16 || !(suffix.empty() || suffix == "iB")) {
+    return std::nullopt;
+  }
+  const auto shift = static_cast<unsigned>(10 * (power + 1));
+  if (value > (std::numeric_limits<uint64_t>::max() >> shift)) {
+    return std::nullopt;
+  }
+  return value << shift;
+}
+
+CommandLine::CommandLine(Program program)
+    : program_(std::move(program)),
+      app_(std::make_unique<CLI::App>(program_.description, program_.name)) {
+  options_.size = program_.size;
+  options_.iterations = program_.iterations;
+  options_.mtu = program_.mtu;
+  app_->allow_extras();  // looked at in parse(), for a better message
+  app_->get_formatter()->column_width(36);
+  app_->add_option("host", options_.host,
+                   "the server's name or address; without it, be the server");
+  add_run_flags();
+  if (program_.style == FlagStyle::ibverbs) {
+    add_ibverbs_flags();
+  } else {
+    add_perftest_flags();
+  }
+  add_uroce_flags();
+}
+
+CommandLine::~CommandLine() = default;
+
+CLI::Option* CommandLine::add_number(const std::string& names, const std::string& help,
+                                     uint64_t low, uint64_t high,
+                                     std::function<void(uint64_t)> store) {
+  const auto take = [flag = first_long(names), low, high,
+                     store = std::move(store)](const std::string& text) {
+    const auto value = parse_amount(text);
+    if (!value || *value < low || *value > high) {
+      refuse(flag, text, fmt::format("{} to {}", low, high));
+    }
+    store(*value);
+  };
+  return app_->add_option_function<std::string>(names, take, help)->type_name("N");
+}
+
+CLI::Option* CommandLine::add_choice(const std::string& names, const std::string& help,
+                                     std::vector<std::string> words, std::string& store) {
+  const std::string list = fmt::format("{}", fmt::join(words, ", "));
+  const auto take = [flag = first_long(names), words = std::move(words), list,
+                     &store](const std::string& text) {
+    if (std::find(words.begin(), words.end(), text) == words.end()) {
+      refuse(flag, text, fmt::format("one of {}{}", list, roce::did_you_mean(text, words)));
+    }
+    store = text;
+  };
+  return app_->add_option_function<std::string>(names, take, fmt::format("{}: {}", help, list))
+      ->type_name("WORD");
+}
+
+void CommandLine::add_run_flags() {
+  add_number("-p,--port", "TCP port of the side channel [18515]", 1, 65535,
+             [this](uint64_t v) { options_.port = static_cast<uint16_t>(v); });
+  app_->add_option("-d,--ib-dev", options_.device, "device [the first]");
+  add_number("-i,--ib-port", "port of the device [1]", 1, 1,
+             [this](uint64_t v) { options_.ib_port = static_cast<uint32_t>(v); });
+  add_number("-s,--size", fmt::format("bytes of a message, also 64K or 1M [{}]", program_.size), 1,
+             program_.max_size, [this](uint64_t v) { options_.size = v; });
+  add_number("-n,--iters", fmt::format("messages to exchange [{}]", program_.iterations),
+             program_.min_iterations, uint64_t{1} << 40U,
+             [this](uint64_t v) { options_.iterations = v; });
+  const auto take_mtu = [this](const std::string& text) {
+    const auto value = parse_amount(text);
+    if (!value || *value < 256 || *value > 4096 || (*value & (*value - 1)) != 0) {
+      refuse("--mtu", text, "one of 256, 512, 1024, 2048, 4096");
+    }
+    options_.mtu = static_cast<uint32_t>(*value);
+  };
+  const std::string fallback =
+      program_.mtu == 0 ? "the largest the port carries" : fmt::format("{}", program_.mtu);
+  app_->add_option_function<std::string>("-m,--mtu", take_mtu,
+                                         fmt::format("path MTU, bytes [{}]", fallback))
+      ->type_name("N");
+}
+
+void CommandLine::add_ibverbs_flags() {
+  add_number("-g,--gid-idx,--gid-index", "index of the own GID [the first IPv4 one]", 0, 255,
+             [this](uint64_t v) { options_.gid_index = static_cast<int>(v); });
+  app_->add_flag("-c,--chk", options_.validate, "check every byte that arrives");
+}
+
+void CommandLine::add_perftest_flags() {
+  add_number("-x,--gid-index,--gid-idx", "index of the own GID [the first IPv4 one]", 0, 255,
+             [this](uint64_t v) { options_.gid_index = static_cast<int>(v); });
+  add_choice("-c,--connection", "transport [RC]", {"RC"}, options_.connection);
+  add_number("-D,--duration", "run for this many seconds instead of -n", 1, 1000000,
+             [this](uint64_t v) { options_.duration_s = static_cast<uint32_t>(v); });
+  const auto ignore = [](int64_t) {};
+  app_->add_flag_function("-F,--CPU-freq", ignore, "accepted for perftest's sake, does nothing");
+  app_->add_flag("--data_validation", options_.validate, "check every byte that arrives");
+}
+
+void CommandLine::add_uroce_flags() {
+  const std::string group = "uroce's own";
+  app_->add_option("--config", options_.config_file, "TOML file of settings, see config/")
+      ->type_name("FILE")
+      ->group(group);
+  const auto take_setting = [this](const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) {
+      const size_t equals = setting.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        refuse("--set", setting, "KEY=VALUE, like port.mtu=1500; --show-config lists the keys");
+      }
+      const std::string key = setting.substr(0, equals);
+      options_.config_flags.push_back({key, setting.substr(equals + 1), "--set " + key});
+    }
+  };
+  app_->add_option_function<std::vector<std::string>>("--set", take_setting,
+                                                      "one setting, like port.mtu=1500; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->group(group);
+  app_->add_flag("--show-config", options_.show_config,
+                 "print all settings and where each came from, then end")
+      ->group(group);
+  for (const roce::ConfigKey& key : roce::config_keys()) {
+    if (key.flag.empty()) {
+      continue;
+    }
+    const auto take = [this, &key](const std::string& text) {
+      options_.config_flags.push_back({std::string(key.path), text, std::string(key.flag)});
+    };
+    app_->add_option_function<std::string>(std::string(key.flag), take, std::string(key.help))
+        ->type_name("TEXT")
+        ->group(group);
+  }
+  app_->add_flag("--json{-}", options_.json, "the result as JSON, to stdout or to --json=FILE")
+      ->group(group);
+  add_number("--start-psn", "first PSN to send [random]", 0, 0xffffff, [this](uint64_t v) {
+    options_.start_psn = static_cast<uint32_t>(v);
+  })->group(group);
+  add_number("--seed", "seed of what is drawn at random [random]", 0,
+             std::numeric_limits<uint64_t>::max(), [this](uint64_t v) { options_.seed = v; })
+      ->group(group);
+  app_->set_version_flag("--version", std::string(kVersion));
+}
+
+std::string CommandLine::complaint(std::string_view what) const {
+  std::string line(what);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return fmt::format("{}: {}; see {} --help", program_.name, line, program_.name);
+}
+
+std::vector<std::string> CommandLine::flag_names() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_->get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+    for (const std::string& name : option->get_snames()) {
+      names.push_back("-" + name);
+    }
+  }
+  return names;
+}
+
+std::string CommandLine::unknown(const std::vector<std::string>& rest) const {
+  const auto flag = std::find_if(rest.begin(), rest.end(),
+                                 [](const std::string& s) { return s.starts_with('-'); });
+  if (flag != rest.end()) {
+    const std::string name = flag->substr(0, flag->find('='));
+    return complaint(
+        fmt::format("unknown flag {}{}", name, roce::did_you_mean(name, flag_names())));
+  }
+  const std::string_view hint =
+      options_.json == "-" ? " (a file for JSON is given as --json=FILE)" : "";
+  return complaint(
+      fmt::format("one host at most, but {} came after {}{}", rest.front(), options_.host, hint));
+}
+
+std::string CommandLine::help() const {
+  std::string text = app_->help();
+  // CLI11 shows a flag's optional value in its own notation.
+  constexpr std::string_view kTheirs = "--json{-}    ";
+  constexpr std::string_view kOurs = "--json[=FILE]";
+  const size_t at = text.find(kTheirs);
+  return at == std::string::npos ? text : text.replace(at, kTheirs.size(), kOurs);
+}
+
+ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    app_->parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    return {.exit_code = 0, .output = help(), .error = {}};
+  } catch (const CLI::CallForVersion& version) {
+    return {.exit_code = 0, .output = std::string(version.what()) + "\n", .error = {}};
+  } catch (const CLI::Error& error) {
+    return {.exit_code = kUsageError, .output = {}, .error = complaint(error.what())};
+  }
+  if (const auto rest = app_->remaining(); !rest.empty()) {
+    return {.exit_code = kUsageError, .output = {}, .error = unknown(rest)};
+  }
+  return {};
+}
+
+std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
+  const ParseOutcome outcome = parse(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  std::fputs(outcome.output.c_str(), stdout);
+  if (!outcome.error.empty()) {
+    std::fprintf(stderr, "%s\n", outcome.error.c_str());
+  }
+  return outcome.exit_code;
+}
+
+roce::ConfigSources config_sources(const CommonOptions& options) {
+  return {.default_side = options.is_server() ? roce::Side::a : roce::Side::b,
+          .file = options.config_file,
+          .environment = roce::process_environment(),
+          .flags = options.config_flags,
+          .cpus = {}};
+}
+
+}  // namespace uroce::app

@@ -1,0 +1,118 @@
+// The command line that the programs share: ibverbs-utils' flags for the pingpongs, perftest's for
+// the others, and uroce's own. A program adds what only it has, then parses.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roce/config.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace uroce::app {
+
+/// Whose flags a program speaks where the two differ: -g and -x for the GID index, -c.
+enum class FlagStyle : uint8_t { ibverbs, perftest };
+
+/// What a program is, with its defaults.
+struct Program {
+  std::string name;
+  std::string description;
+  FlagStyle style = FlagStyle::perftest;
+  uint64_t size = 65536;  ///< default of -s
+  uint64_t max_size = 8388608;
+  uint64_t iterations = 1000;  ///< default of -n
+  uint64_t min_iterations = 1;
+  uint32_t mtu = 0;  ///< default of -m; 0: the largest the port carries
+};
+
+struct CommonOptions {
+  std::string host;  ///< empty: server
+  uint16_t port = 18515;
+  std::string device;  ///< empty: the first
+  uint32_t ib_port = 1;
+  uint64_t size = 0;
+  uint32_t mtu = 0;  ///< 0: the largest the port carries
+  uint64_t iterations = 0;
+  uint32_t duration_s = 0;  ///< 0: iterations count
+  int gid_index = -1;       ///< -1: not given
+  bool validate = false;    ///< -c / --chk, --data_validation
+  std::string connection = "RC";
+  std::optional<uint32_t> start_psn;
+  std::optional<uint64_t> seed;
+  bool show_config = false;
+  std::string json;  ///< empty: none; "-": stdout; else a file
+  std::string config_file;
+  std::vector<roce::ConfigFlag> config_flags;  ///< --set, --side, --drive, --fault, --capture
+
+  bool is_server() const { return host.empty(); }
+};
+
+/// What parsing came to. When `exit_code` is set the program prints and ends.
+struct ParseOutcome {
+  std::optional<int> exit_code;
+  std::string output;  ///< for stdout: help, version
+  std::string error;   ///< for stderr: one line
+};
+
+/// Exit code for a wrong command line.
+inline constexpr int kUsageError = 2;
+
+class CommandLine {
+ public:
+  explicit CommandLine(Program program);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  /// For the program's own flags, before parse().
+  CLI::App& app() { return *app_; }
+
+  /// Adds a flag that takes a whole number of `low` to `high`, plain or with K, M or G (powers of
+  /// 1024), or hexadecimal after 0x. `names` as in CLI11: "-s,--size".
+  CLI::Option* add_number(const std::string& names, const std::string& help, uint64_t low,
+                          uint64_t high, std::function<void(uint64_t)> store);
+
+  /// Adds a flag that takes one of `words`.
+  CLI::Option* add_choice(const std::string& names, const std::string& help,
+                          std::vector<std::string> words, std::string& store);
+
+  /// Parses arguments without the program's name.
+  ParseOutcome parse(const std::vector<std::string>& arguments);
+
+  /// The same for main(): prints what is to be printed. An exit code when the program must end.
+  std::optional<int> parse(int argc, const char* const* argv);
+
+  const CommonOptions& options() const { return options_; }
+
+ private:
+  void add_run_flags();
+  void add_ibverbs_flags();
+  void add_perftest_flags();
+  void add_uroce_flags();
+  std::string help() const;
+  std::string complaint(std::string_view what) const;
+  std::vector<std::string> flag_names() const;
+  std::string unknown(const std::vector<std::string>& rest) const;
+
+  Program program_;
+  CommonOptions options_;
+  std::unique_ptr<CLI::App> app_;
+};
+
+/// Where the program's configuration comes from: its flags, the environment, the file.
+roce::ConfigSources config_sources(const CommonOptions& options);
+
+/// Reads "4096", "64K", "1M", "0x10"; nothing for anything else or beyond 64 bits.
+std::optional<uint64_t> parse_amount(std::string_view text);
+
+}  // namespace uroce::app

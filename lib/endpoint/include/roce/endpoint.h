@@ -1,0 +1,56 @@
+// Endpoint: a running uroce device made from a Config: DPDK started, the port opened and wrapped,
+// the RDMA device on top. One for a process, since DPDK starts once.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "roce/config.h"
+#include "roce/verbs.h"
+
+namespace roce {
+
+/// What the configured faults have done to received packets.
+struct FaultSummary {
+  uint64_t lost = 0;
+  uint64_t duplicated = 0;
+  uint64_t corrupted = 0;
+  uint64_t reordered = 0;
+  uint64_t delayed = 0;
+};
+
+class Endpoint {
+ public:
+  /// Brings everything up; with engine.drive "lcore" the engine's thread runs from then on. The
+  /// calling thread becomes DPDK's main thread, and drives the device if drive is "rtc".
+  /// Errors name the setting that is at fault.
+  static Result<std::unique_ptr<Endpoint>> open(const Config& config);
+
+  /// Takes everything down, in order. Objects of the device must be gone.
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  verbs::Device& device();
+  const Config& config() const;
+
+  /// Lets the device make progress when this thread is the one that drives it; else yields the CPU.
+  void poll();
+
+  /// True when the other end of the wire is there.
+  bool link_up();
+
+  FaultSummary faults() const;
+  /// Time by the device's clock.
+  Instant now() const;
+
+ private:
+  struct State;
+  explicit Endpoint(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace roce

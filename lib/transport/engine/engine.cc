@@ -1,0 +1,318 @@
+// The loop. Its order is fixed and stands in poll().
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "wire/ethernet.h"
+#include "wire/icrc.h"
+#include "wire/packet.h"
+
+namespace roce {
+namespace {
+
+/// Packets that one QP may build before the next one's turn comes.
+constexpr size_t kQuantum = 16;
+/// WQEs of each queue that a QP in error may flush in one turn.
+constexpr uint32_t kFlushQuantum = 64;
+/// Timers served in one poll; the rest is served in the next.
+constexpr size_t kTimerQuantum = 256;
+
+void add(QpCounters& sum, const QpCounters& c) {
+  sum.retransmitted += c.retransmitted;
+  sum.timeouts += c.timeouts;
+  sum.sequence_naks_rcvd += c.sequence_naks_rcvd;
+  sum.sequence_naks_sent += c.sequence_naks_sent;
+  sum.rnr_naks_rcvd += c.rnr_naks_rcvd;
+  sum.rnr_naks_sent += c.rnr_naks_sent;
+  sum.implied_naks += c.implied_naks;
+  sum.duplicate_requests += c.duplicate_requests;
+  sum.acks_sent += c.acks_sent;
+  sum.retry_exceeded += c.retry_exceeded;
+  sum.rnr_retry_exceeded += c.rnr_retry_exceeded;
+}
+
+bool type_fits(QpType type, const wire::Packet& packet) {
+  return packet.transport() == type;
+}
+
+}  // namespace
+
+Engine::Engine(Port& port, const EngineConfig& config, const RandomSource& random, Instant now)
+    : port_(port),
+      addresses_(config.addresses),
+      neighbours_(addresses_, config.neighbours),
+      link_(addresses_, neighbours_),
+      regions_(config.tables.max_mr, random),
+      qps_(config.tables.max_qp, random),
+      wheel_(config.tables.max_qp, now),
+      now_(now) {
+  link_.announce();
+}
+
+Engine::~Engine() {
+  port_.release({tx_.data(), blank_});
+  for (; local_head_ != local_tail_; ++local_head_) {
+    port_.release({&local_[local_head_ % kLocalFrames], 1});
+  }
+}
+
+Status Engine::set_up_neighbours(const EngineConfig& config) {
+  for (const auto& [gid, mac] : config.static_neighbours) {
+    if (Status s = neighbours_.add_static(gid, mac); !s) {
+      return s;
+    }
+  }
+  for (const Gid& gateway : config.gateways) {
+    if (Status s = neighbours_.set_gateway(gateway); !s) {
+      return s;
+    }
+  }
+  return {};
+}
+
+void Engine::poll(Instant now) {
+  now_ = now;
+  receive();
+  receive_local();
+  expire();
+  settle();
+  flush();
+}
+
+Instant Engine::next_event(Instant now) const {
+  if (!active_.empty() || ready_ > 0 || local_head_ != local_tail_ || link_.wants_tx()) {
+    return now;
+  }
+  return std::min({wheel_.next_expiry(), link_.deadline(), port_.next_event()});
+}
+
+void Engine::receive() {
+  std::array<Frame, kRxBurst> frames;
+  const size_t n = port_.rx_burst(now_, frames);
+  if (n == 0) {
+    return;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (i + 1 < n) {
+      __builtin_prefetch(frames[i + 1].data);
+    }
+    handle(frames[i]);
+  }
+  port_.release({frames.data(), n});
+}
+
+void Engine::receive_local() {
+  for (const size_t tail = local_tail_; local_head_ != tail; ++local_head_) {
+    Frame& frame = local_[local_head_ % kLocalFrames];
+    handle(frame);
+    port_.release({&frame, 1});
+  }
+}
+
+bool Engine::for_this_node(const Frame& frame) const {
+  return (frame.data[0] & 1) != 0 ||
+         std::memcmp(frame.data, addresses_.mac.bytes.data(), addresses_.mac.bytes.size()) == 0;
+}
+
+void Engine::handle(const Frame& frame) {
+  const std::span<const uint8_t> bytes(frame.data, frame.len);
+  wire::Packet packet;
+  const wire::ParseResult parsed = wire::parse(bytes, packet);
+  switch (parsed.kind) {
+    case wire::FrameKind::roce:
+      break;
+    case wire::FrameKind::other:
+      ++counters_.rcvd_other;
+      link_.on_frame(now_, bytes);
+      return;
+    case wire::FrameKind::bad:
+      drop(parsed.reason);
+      return;
+  }
+  if (!for_this_node(frame)) {
+    drop(DropReason::not_for_us_mac);
+    return;
+  }
+  // Before any state is read that a reply could depend on.
+  if (!wire::icrc_ok(packet.l3, packet.l3_len)) {
+    drop(DropReason::icrc);
+    return;
+  }
+  deliver(packet);
+}
+
+void Engine::deliver(const wire::Packet& packet) {
+  counters_.rcvd_ce += packet.congestion_experienced() ? 1 : 0;
+  if (packet.info->verb == wire::Verb::congestion) {
+    ++counters_.rcvd_cnp;
+    return;
+  }
+  Qp* const qp = qps_.find(packet.dest_qp);
+  if (qp == nullptr) {
+    drop(DropReason::unknown_qpn);
+    return;
+  }
+  if (!type_fits(qp->type(), packet)) {
+    drop(DropReason::qp_type);
+    return;
+  }
+  const QpState state = qp->core().now_in();
+  if (!can_receive_requests(state)) {
+    drop(DropReason::qp_state);
+    return;
+  }
+  if (!qp->core().path.matches(packet)) {
+    const bool to_us = addresses_.owns(packet.destination_gid());
+    drop(to_us ? DropReason::wrong_source : DropReason::wrong_destination);
+    return;
+  }
+  // The upper bit tells full from limited members; the key itself must agree.
+  if (((packet.pkey ^ wire::kDefaultPkey) & 0x7fff) != 0) {
+    drop(DropReason::pkey);
+    return;
+  }
+  ++counters_.rcvd_packets;
+  const DropReason reason = qp->on_packet(now_, packet, regions_);
+  if (reason != DropReason::none) {
+    drop(reason);
+  }
+  active_.add(*qp);
+}
+
+void Engine::expire() {
+  wheel_.advance(
+      now_,
+      [this](uint32_t id) {
+        Qp& qp = *qps_.by_id(id);
+        qp.schedule.timer = kNever;
+        qp.on_timeout(now_);
+        active_.add(qp);
+      },
+      kTimerQuantum);
+  if (link_.deadline() <= now_) {
+    link_.on_timeout(now_);
+  }
+}
+
+void Engine::settle() {
+  doorbells_.take([this](Qp& qp) { active_.add(qp); });
+  if (ready_ > 0 || (active_.empty() && !link_.wants_tx())) {
+    return;  // the port has yet to take what is built (back-pressure), or there is nothing to do
+  }
+  fill_blanks();
+  pull_link_frames();
+  Step step(now_, regions_, {tx_.data() + ready_, blank_ - ready_});
+  ActiveList later;
+  while (!active_.empty()) {
+    Qp& qp = active_.pop();
+    const size_t before = step.used();
+    if (serve(qp, step)) {
+      // Round again only for frames: whoever waits for something else waits for the next poll.
+      (step.used() > before ? active_ : later).add(qp);
+    }
+    if (step.exhausted() && step.used() > 0) {
+      break;
+    }
+  }
+  while (!later.empty()) {
+    active_.add(later.pop());
+  }
+  counters_.sent_packets += step.used();
+  ready_ += step.used();
+}
+
+/// Lets the QP build packets and reports what has become of it. True when it wants another turn.
+bool Engine::serve(Qp& qp, Step& step) {
+  const bool local = qp.core().path.local();
+  const size_t first = step.used();
+  step.allow(local ? std::min(kQuantum, local_room()) : kQuantum);
+  qp.pull(step);
+  bool again = step.full();
+  if (local) {
+    loop_back(step, first);
+  }
+  if (qp.core().now_in() == QpState::err && !qp.flush(kFlushQuantum)) {
+    again = true;
+  }
+  qp.send_cq().publish();
+  qp.recv_cq().publish();
+  if (qp.core().events != 0) {
+    events_.push_back({qp.qpn(), qp.core().events});
+    qp.core().events = 0;
+  }
+  schedule_timer(qp);
+  return again;
+}
+
+/// Moves the packets built since `first` into the queue of those that are for this node itself.
+void Engine::loop_back(Step& step, size_t first) {
+  const size_t n = step.withdraw(
+      first, [this](const Frame& frame) { local_[local_tail_++ % kLocalFrames] = frame; });
+  blank_ -= n;
+  counters_.sent_packets += n;
+  counters_.looped_packets += n;
+}
+
+/// Lazy: an armed timer that is early stays; it looks again when it fires.
+void Engine::schedule_timer(Qp& qp) {
+  const Instant deadline = qp.deadline();
+  if (deadline < qp.schedule.timer) {
+    qp.schedule.timer = deadline;
+    wheel_.arm(qp.schedule.id, deadline);
+  }
+}
+
+void Engine::fill_blanks() {
+  if (blank_ < kTxBurst) {
+    blank_ += port_.alloc({tx_.data() + blank_, kTxBurst - blank_});
+  }
+}
+
+void Engine::pull_link_frames() {
+  while (ready_ < blank_ && link_.wants_tx()) {
+    const size_t capacity = wire::EthernetHeader::kSize + wire::VlanTag::kSize + port_.info().mtu;
+    const size_t len = link_.pull(now_, tx_[ready_].data, capacity);
+    if (len == 0) {
+      return;
+    }
+    tx_[ready_++].len = static_cast<uint32_t>(len);
+  }
+}
+
+void Engine::flush() {
+  if (ready_ == 0) {
+    return;
+  }
+  const size_t sent = port_.tx_burst(now_, {tx_.data(), ready_});
+  std::copy(tx_.begin() + static_cast<ptrdiff_t>(sent),
+            tx_.begin() + static_cast<ptrdiff_t>(blank_), tx_.begin());
+  ready_ -= sent;
+  blank_ -= sent;
+}
+
+void Engine::destroy_qp(Qp& qp) {
+  doorbells_.take([this](Qp& rung) { active_.add(rung); });
+  active_.remove(qp);
+  wheel_.disarm(qp.schedule.id);
+  add(destroyed_, qp.core().counters);
+  qps_.destroy(qp, now_);
+}
+
+QpCounters Engine::qp_counters() const {
+  QpCounters sum = destroyed_;
+  qps_.for_each([&sum](const Qp& qp) { add(sum, qp.core().counters); });
+  return sum;
+}
+
+std::optional<EngineEvent> Engine::take_event() {
+  if (events_.empty()) {
+    return std::nullopt;
+  }
+  const EngineEvent event = events_.front();
+  events_.erase(events_.begin());
+  return event;
+}
+
+}  // namespace roce

@@ -1,0 +1,146 @@
+// Engine: one thread's endpoint. It owns the QPs, the keys and the addresses of one port and moves
+// everything forward in poll(): receive, dispatch, timers, settle, flush. It calls the QPs' halves
+// and asks them afterwards what they want; nothing calls back into it.
+//
+// Thread: all methods belong to one thread, the engine's, except ring(). Time never goes backwards.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/active_list.h"
+#include "engine/counters.h"
+#include "engine/doorbells.h"
+#include "engine/qp_table.h"
+#include "engine/timer_wheel.h"
+#include "memory/region_table.h"
+#include "net/link_responder.h"
+#include "net/local_addresses.h"
+#include "net/neighbour_table.h"
+#include "port/port.h"
+
+namespace roce {
+
+struct EngineConfig {
+  LocalAddresses addresses;
+  NeighbourConfig neighbours;
+  std::vector<std::pair<Gid, MacAddress>> static_neighbours;
+  std::vector<Gid> gateways;  ///< at most one of each IP version
+  TableSizes tables;
+  /// True when posting and polling happen on the engine's own thread: ring() then needs no
+  /// hand-over.
+  bool same_thread = true;
+};
+
+/// QpEvent bits of one QP, to be told to its owner.
+struct EngineEvent {
+  uint32_t qpn = 0;
+  uint8_t bits = 0;
+};
+
+class Engine {
+ public:
+  /// `port` must outlive the engine. The engine's clock starts at `now`.
+  Engine(Port& port, const EngineConfig& config, const RandomSource& random, Instant now);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Enters the configured neighbours and gateways; refused when one makes no sense.
+  Status set_up_neighbours(const EngineConfig& config);
+
+  /// One turn of the loop: at most kRxBurst frames in and kTxBurst frames out.
+  void poll(Instant now);
+
+  /// When poll() has something to do even if nothing arrives and nothing is posted; may be early.
+  /// Not later than `now` when there is work at hand.
+  Instant next_event(Instant now) const;
+
+  /// Tells the engine that something was posted to `qp`. Thread: any (with same_thread: the
+  /// engine's).
+  void ring(Qp& qp) {
+    if (same_thread_) {
+      active_.add(qp);
+    } else {
+      doorbells_.ring(qp);
+    }
+  }
+
+  /// Says whether posters are on the engine's own thread (the default: ring() then needs no
+  /// hand-over). To be called while no other thread posts.
+  void set_same_thread(bool same) { same_thread_ = same; }
+
+  Result<Qp*> create_qp(const QpSpec& spec) { return qps_.create(spec, now_); }
+  /// The QP's completions stay in their CQs; see CompletionQueue::purge.
+  void destroy_qp(Qp& qp);
+  /// The QP's attributes or state were changed: serve it in the next poll.
+  void touch(Qp& qp) { active_.add(qp); }
+
+  RegionTable& regions() { return regions_; }
+  const QpTable& qps() const { return qps_; }
+  const LocalAddresses& addresses() const { return addresses_; }
+  NeighbourTable& neighbours() { return neighbours_; }
+  Port& port() const { return port_; }
+  Instant now() const { return now_; }
+
+  const EngineCounters& counters() const { return counters_; }
+  const LinkCounters& link_counters() const { return link_.counters(); }
+  /// Sums over all QPs, destroyed ones included.
+  QpCounters qp_counters() const;
+  /// The oldest event not taken yet.
+  std::optional<EngineEvent> take_event();
+
+ private:
+  static constexpr size_t kLocalFrames = 256;  // looped back and not yet received; a power of two
+
+  void receive();
+  void handle(const Frame& frame);
+  void deliver(const wire::Packet& packet);
+  void drop(DropReason reason) { counters_.drop(reason); }
+  bool for_this_node(const Frame& frame) const;
+  void receive_local();
+  void expire();
+  void settle();
+  bool serve(Qp& qp, Step& step);
+  void loop_back(Step& step, size_t first);
+  void pull_link_frames();
+  void fill_blanks();
+  void flush();
+  void schedule_timer(Qp& qp);
+  size_t local_room() const { return kLocalFrames - (local_tail_ - local_head_); }
+
+  Port& port_;
+  LocalAddresses addresses_;
+  NeighbourTable neighbours_;
+  LinkResponder link_;
+  RegionTable regions_;
+  QpTable qps_;
+  TimerWheel wheel_;
+  Doorbells doorbells_;
+  ActiveList active_;
+  Instant now_;
+  bool same_thread_ = true;
+
+  // Frames for the port: [0, ready_) are built, [ready_, blank_) are blank.
+  std::array<Frame, kTxBurst> tx_{};
+  size_t ready_ = 0;
+  size_t blank_ = 0;
+  // Frames to an own address, in a ring.
+  std::array<Frame, kLocalFrames> local_{};
+  size_t local_head_ = 0;
+  size_t local_tail_ = 0;
+
+  EngineCounters counters_;
+  QpCounters destroyed_;
+  std::vector<EngineEvent> events_;
+};
+
+}  // namespace roce

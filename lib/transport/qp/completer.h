@@ -1,0 +1,65 @@
+// Completer: takes what the peer answers (ACKs, NAKs, READ and atomic responses) and what it does
+// not answer (timeouts), retires send WQEs and writes their completions. Thread: the engine's.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/drop_reason.h"
+#include "cq/completion_queue.h"
+#include "qp/core.h"
+#include "qp/send_window.h"
+#include "wire/packet.h"
+
+namespace roce {
+
+class Completer {
+ public:
+  Completer(QpCore& core, SendWindow& window, SendQueue& queue, CompletionQueue& cq)
+      : core_(core), window_(window), queue_(queue), cq_(cq) {}
+
+  void reset();
+
+  /// Takes one response. Not `none`: it was dropped, for that reason.
+  DropReason on_response(Instant now, const wire::Packet& packet, const RegionTable& regions);
+
+  /// Looks at the clock: ends an RNR wait, or resends when the peer has been silent for too long.
+  void on_timeout(Instant now);
+
+  /// When on_timeout() has something to do; kNever when nothing is outstanding.
+  Instant deadline() const;
+
+  /// Fails the oldest send WQE: error completion, QP to ERR (spec/error-behaviour.md Q4..Q8).
+  void fail(CompletionStatus status, uint8_t vendor_error = 0);
+
+  /// Completes up to `limit` posted send WQEs with a flush error; true when none is left.
+  bool flush(uint32_t limit);
+
+ private:
+  DropReason on_acknowledge(Instant now, const wire::Packet& packet);
+  DropReason on_nak(Instant now, Psn psn, uint8_t syndrome);
+  DropReason on_read_response(Instant now, const wire::Packet& packet, const RegionTable& regions);
+  DropReason on_atomic_response(Instant now, const wire::Packet& packet,
+                                const RegionTable& regions);
+  SendWqe* expect_response(Instant now, Psn psn, bool atomic);
+  bool retire_before(Instant now, Psn psn);
+  bool well_formed(const wire::Packet& packet, const SendWqe& wqe) const;
+  std::optional<CompletionStatus> place(const RegionTable& regions, const SendWqe& wqe,
+                                        uint32_t offset, const uint8_t* data, uint32_t len) const;
+  void implied_nak(Instant now);
+  void retry(Instant now);
+  void note_progress(Instant now);
+  void complete_oldest();
+  void push(const SendWqe& wqe, CompletionStatus status, uint8_t vendor_error);
+
+  QpCore& core_;
+  SendWindow& window_;
+  SendQueue& queue_;
+  CompletionQueue& cq_;
+  uint8_t retries_left_ = 0;
+  uint8_t rnr_retries_left_ = 0;
+  bool gap_noted_ = false;  // an implied NAK has been acted on; no other until there is progress
+};
+
+}  // namespace roce

@@ -1,0 +1,69 @@
+// QpCore: what every part of a QP reads: who it is, its state, its attributes, the way to its peer.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "memory/region.h"
+#include "qp/path.h"
+#include "qp/state.h"
+
+namespace roce {
+
+/// Attributes set by modify calls; the ranges have been checked there.
+struct QpAttributes {
+  uint8_t pmtu_shift = 10;         ///< path MTU is 2^pmtu_shift bytes: 8..12
+  uint8_t timeout = 0;             ///< local ACK timeout code 0..31; 0: never
+  uint8_t retry_cnt = 0;           ///< 0..7 retries after the first try
+  uint8_t rnr_retry = 0;           ///< 0..6 retries after an RNR NAK; 7: for ever
+  uint8_t min_rnr_timer = 0;       ///< code sent in RNR NAKs, 0..31
+  uint8_t max_rd_atomic = 0;       ///< READs and atomics in flight as requester
+  uint8_t max_dest_rd_atomic = 0;  ///< the same as responder
+  Access access = Access::none;    ///< what peers may do through this QP
+};
+
+/// Things that have happened to a QP and that its owner reports as asynchronous events.
+enum QpEvent : uint8_t {
+  kEventRequestError = 1,    ///< IBV_EVENT_QP_REQ_ERR
+  kEventAccessError = 2,     ///< IBV_EVENT_QP_ACCESS_ERR
+  kEventFatal = 4,           ///< IBV_EVENT_QP_FATAL
+  kEventDrained = 8,         ///< IBV_EVENT_SQ_DRAINED
+  kEventEstablished = 16,    ///< IBV_EVENT_COMM_EST
+  kEventSendCqOverrun = 32,  ///< IBV_EVENT_CQ_ERR on the send CQ
+  kEventRecvCqOverrun = 64,  ///< IBV_EVENT_CQ_ERR on the receive CQ
+};
+
+struct QpCounters {
+  uint64_t retransmitted = 0;  ///< request packets sent again
+  uint64_t timeouts = 0;       ///< local ACK timeouts
+  uint64_t sequence_naks_rcvd = 0;
+  uint64_t sequence_naks_sent = 0;
+  uint64_t rnr_naks_rcvd = 0;
+  uint64_t rnr_naks_sent = 0;
+  uint64_t implied_naks = 0;  ///< READ or atomic responses found missing
+  uint64_t duplicate_requests = 0;
+  uint64_t acks_sent = 0;
+  uint64_t retry_exceeded = 0;
+  uint64_t rnr_retry_exceeded = 0;
+};
+
+struct QpCore {
+  uint32_t qpn = 0;
+  uint32_t pd = 0;
+  uint32_t remote_qpn = 0;
+  QpType type = QpType::rc;
+  bool signal_all = false;  ///< every send WQE completes with a CQE (sq_sig_all)
+  uint8_t events = 0;       ///< QpEvent bits not yet reported
+  /// Written by the engine's thread; the poster reads it to refuse early.
+  std::atomic<QpState> state{QpState::reset};
+  QpAttributes attr;
+  Path path;
+  QpCounters counters;
+
+  QpState now_in() const { return state.load(std::memory_order_relaxed); }
+  void enter(QpState s) { state.store(s, std::memory_order_release); }
+  uint32_t pmtu() const { return 1u << attr.pmtu_shift; }
+};
+
+}  // namespace roce

@@ -1,0 +1,103 @@
+// Qp: one RC queue pair: its attributes, its queues and its halves. Nothing clever: it hands input
+// to the half that it is for, asks the halves for output, and flushes the queues once it is in
+// error. Thread: the engine's, but for the posting side of the queues and state().
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "cq/completion_queue.h"
+#include "qp/completer.h"
+#include "qp/core.h"
+#include "qp/requester.h"
+#include "qp/responder.h"
+#include "qp/send_window.h"
+#include "qp/work_queue.h"
+
+namespace roce {
+
+/// What a QP is created with; checked by the caller.
+struct QpSpec {
+  QpType type = QpType::rc;
+  uint32_t pd = 0;
+  CompletionQueue* send_cq = nullptr;  ///< must outlive the QP, as must recv_cq
+  CompletionQueue* recv_cq = nullptr;
+  uint32_t send_entries = 1;
+  uint32_t recv_entries = 1;
+  uint32_t max_send_sge = 1;
+  uint32_t max_recv_sge = 1;
+  uint32_t max_inline = 0;  ///< bytes
+  bool signal_all = false;
+  uint32_t window_packets = 256;
+};
+
+class Qp;
+
+/// Where a QP stands in its engine's lists. The engine's and nobody else's.
+struct QpSchedule {
+  uint32_t id = 0;         ///< dense; names the QP's timer
+  Instant timer = kNever;  ///< when its timer is armed to fire; not later than deadline()
+  bool active = false;     ///< in the list of QPs to serve
+  Qp* next_active = nullptr;
+  Qp* next_rung = nullptr;
+  std::atomic<bool> rung{false};  ///< a doorbell has not been answered yet
+};
+
+class Qp {
+ public:
+  Qp(uint32_t qpn, const QpSpec& spec);
+  Qp(const Qp&) = delete;
+  Qp& operator=(const Qp&) = delete;
+
+  uint32_t qpn() const { return core_.qpn; }
+  QpType type() const { return core_.type; }
+  /// Thread: any.
+  QpState state() const { return core_.state.load(std::memory_order_acquire); }
+  QpCore& core() { return core_; }
+  const QpCore& core() const { return core_; }
+  CompletionQueue& send_cq() { return send_cq_; }
+  CompletionQueue& recv_cq() { return recv_cq_; }
+  SendQueue& send_queue() { return send_queue_; }
+  RecvQueue& recv_queue() { return recv_queue_; }
+
+  // --- state moves; the transition has been checked
+
+  /// Back to the beginning: both queues are emptied without completions.
+  void reset();
+  /// Ready to receive: the attributes and the path are set, `expected` is the peer's first PSN.
+  void start_receiving(Psn expected);
+  /// Ready to send, from PSN `first` on.
+  void start_sending(Psn first);
+  /// The application gave up the QP: everything posted is flushed, nothing is answered any more.
+  void enter_error();
+  void enter(QpState state) { core_.enter(state); }
+
+  // --- what the engine calls
+
+  /// Takes a packet for this QP. Not `none`: it was dropped, for that reason.
+  DropReason on_packet(Instant now, const wire::Packet& packet, const RegionTable& regions);
+  /// Looks at the clock.
+  void on_timeout(Instant now);
+  /// When on_timeout() has something to do; kNever if nothing waits for time.
+  Instant deadline() const { return completer_.deadline(); }
+  /// Builds packets, responses first.
+  void pull(Step& step);
+  /// In error: completes up to `limit` WQEs of each queue with a flush error. True when all are.
+  bool flush(uint32_t limit);
+
+  QpSchedule schedule;
+
+ private:
+  QpCore core_;
+  CompletionQueue& send_cq_;
+  CompletionQueue& recv_cq_;
+  SendQueue send_queue_;
+  RecvQueue recv_queue_;
+  SendWindow window_;
+  Requester requester_;
+  Completer completer_;
+  Responder responder_;
+};
+
+}  // namespace roce

@@ -1,0 +1,53 @@
+// Requester: turns send WQEs into request packets. Its only input is the send queue; its only
+// output is pull(). What comes back is the completer's affair. Thread: the engine's.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cq/cqe.h"
+#include "qp/core.h"
+#include "qp/send_window.h"
+#include "qp/step.h"
+
+namespace roce {
+
+class Requester {
+ public:
+  /// `window_packets`: PSNs that may be unacknowledged, 1..2^22.
+  Requester(QpCore& core, SendWindow& window, uint32_t window_packets);
+
+  void reset();
+
+  /// Builds request packets while the step has room and the window, the attributes and the state
+  /// allow.
+  void pull(Step& step);
+
+  /// Why the WQE at the front of the window cannot be sent, once everything before it is complete.
+  std::optional<CompletionStatus> local_error() const {
+    return fault_ && window_.next_index() == 0 ? fault_ : std::nullopt;
+  }
+
+ private:
+  bool may_send(Instant now) const;
+  SendWqe* admit_next();
+  bool send_packet(Step& step, const SendWqe& wqe);
+  bool send_data(Step& step, const SendWqe& wqe);
+  bool append_payload(Step& step, const SendWqe& wqe, uint32_t offset, uint32_t len);
+  void send_read(Step& step, const SendWqe& wqe);
+  void send_atomic(Step& step, const SendWqe& wqe);
+  bool ack_wanted(Psn psn, bool last) const;
+  void note_sent(Instant now, Psn up_to);
+
+  QpCore& core_;
+  SendWindow& window_;
+  uint32_t window_packets_;
+  uint32_t ack_interval_mask_;
+  // Where in the SGE list the packet `cursor_psn_` starts: spares the walk from the list's head.
+  Psn cursor_psn_;
+  SgePosition cursor_;
+  std::optional<CompletionStatus> fault_;
+};
+
+}  // namespace roce

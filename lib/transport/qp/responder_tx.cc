@@ -1,0 +1,84 @@
+// The responder's output: READ and atomic responses in order, then the ACK or NAK that is due.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "qp/responder.h"
+
+namespace roce {
+
+void Responder::pull(Step& step) {
+  while (replies_.pending() > 0 && !step.full()) {
+    Reply& reply = replies_.front();
+    if (reply.atomic) {
+      pull_atomic(step, reply);
+    } else {
+      pull_read(step, reply);
+    }
+  }
+  // An ACK or NAK covers the PSNs of the replies before it, so it must not overtake them.
+  if (replies_.pending() == 0 && answer_ != Answer::none && !step.full()) {
+    pull_answer(step);
+  }
+}
+
+void Responder::pull_read(Step& step, Reply& reply) {
+  using wire::Operation;
+  const uint32_t offset = reply.next << core_.attr.pmtu_shift;
+  const bool first = reply.next == reply.begin;
+  const bool last = reply.next + 1 == reply.end;
+  const uint32_t len = last ? reply.end_offset - offset : core_.pmtu();
+  const uint8_t* const from = len > 0
+                                  ? step.regions().resolve(reply.rkey, core_.pd, reply.va + offset,
+                                                           len, Access::remote_read)
+                                  : nullptr;
+  if (len > 0 && from == nullptr) {
+    // R11: the region vanished; the NAK takes the place of this response.
+    expected_ = reply.first_psn + reply.next;
+    replies_.reset(replies_.capacity());
+    refuse_request({RequestOutcome::refused, wire::NakCode::remote_access_error,
+                    CompletionStatus::remote_access_error});
+    return;
+  }
+  Operation op = Operation::read_response_middle;
+  if (first) {
+    op = last ? Operation::read_response_only : Operation::read_response_first;
+  } else if (last) {
+    op = Operation::read_response_last;
+  }
+  const uint8_t opcode = wire::opcode_of(core_.type, op);
+  uint8_t* const ext = step.open(
+      core_.path, {.opcode = opcode, .psn = reply.first_psn + reply.next, .payload_len = len});
+  if (wire::kOpcodes[opcode].aeth) {
+    wire::Aeth{wire::kSyndromeAck, reply.msn}.emit(ext);
+  }
+  step.begin_payload();
+  step.append(from, len);
+  step.close();
+  ++reply.next;
+  if (last) {
+    replies_.finish(reply);
+  }
+}
+
+void Responder::pull_atomic(Step& step, Reply& reply) {
+  const uint8_t opcode = wire::opcode_of(core_.type, wire::Operation::atomic_acknowledge);
+  uint8_t* const ext = step.open(core_.path, {.opcode = opcode, .psn = reply.first_psn});
+  wire::Aeth{wire::kSyndromeAck, reply.msn}.emit(ext);
+  wire::AtomicAckEth{reply.original}.emit(ext + wire::Aeth::kSize);
+  step.begin_payload();
+  step.close();
+  replies_.finish(reply);
+}
+
+void Responder::pull_answer(Step& step) {
+  const bool ack = answer_ == Answer::ack;
+  const uint8_t opcode = wire::opcode_of(core_.type, wire::Operation::acknowledge);
+  // An ACK names the last PSN executed, a NAK the one expected.
+  uint8_t* const ext =
+      step.open(core_.path, {.opcode = opcode, .psn = ack ? expected_ - 1 : expected_});
+  wire::Aeth{ack ? wire::kSyndromeAck : syndrome_, msn_}.emit(ext);
+  step.begin_payload();
+  step.close();
+  ++core_.counters.acks_sent;
+  answer_ = Answer::none;
+}
+
+}  // namespace roce

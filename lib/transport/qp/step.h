@@ -1,0 +1,85 @@
+// Step: the output side of one poll. The engine lends it blank frames; a QP's halves fill them,
+// packet by packet. Nothing here knows a port.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/frame.h"
+#include "base/psn.h"
+#include "base/time.h"
+#include "memory/region_table.h"
+#include "qp/path.h"
+
+namespace roce {
+
+/// What distinguishes a packet from its neighbours of the same QP.
+struct PacketSpec {
+  uint8_t opcode = 0;
+  bool solicited = false;
+  bool ack_req = false;
+  Psn psn;
+  uint32_t payload_len = 0;  ///< bytes, pad not counted
+};
+
+/// Order of calls for a packet: open(), the extension headers into what it returns,
+/// begin_payload(), append() until payload_len bytes are in, close(). A packet that is not closed
+/// leaves its frame blank for the next one.
+class Step {
+ public:
+  Step(Instant now, const RegionTable& regions, std::span<Frame> blanks)
+      : now_(now), regions_(regions), blanks_(blanks) {}
+
+  Instant now() const { return now_; }
+  const RegionTable& regions() const { return regions_; }
+
+  /// No more packets can be built in this step.
+  bool full() const { return used_ == limit_; }
+  /// Frames filled so far, from the front of the blanks.
+  size_t used() const { return used_; }
+  /// Lets only `n` further packets be built until the next call.
+  void allow(size_t n) { limit_ = used_ + n < blanks_.size() ? used_ + n : blanks_.size(); }
+
+  /// No blank frame is left, whatever allow() said.
+  bool exhausted() const { return used_ == blanks_.size(); }
+  /// Hands the frames filled since the `first`-th to take(const Frame&) and forgets them, for
+  /// whoever wants them elsewhere; returns how many. The blanks are fewer by them afterwards.
+  template <class Take>
+  size_t withdraw(size_t first, Take&& take) {
+    const size_t n = used_ - first;
+    for (size_t i = first; i < used_; ++i) {
+      take(blanks_[i]);
+    }
+    std::copy(blanks_.begin() + static_cast<ptrdiff_t>(used_), blanks_.end(),
+              blanks_.begin() + static_cast<ptrdiff_t>(first));
+    blanks_ = blanks_.first(blanks_.size() - n);
+    used_ = limit_ = first;
+    return n;
+  }
+
+  /// Starts a packet; requires !full(). Returns where its extension headers go.
+  uint8_t* open(const Path& path, const PacketSpec& spec);
+  /// The headers are complete.
+  void begin_payload();
+  /// Copies payload into the frame, in order.
+  void append(const uint8_t* data, uint32_t len);
+  /// Adds pad and ICRC: the frame is done.
+  void close();
+
+ private:
+  Instant now_;
+  const RegionTable& regions_;
+  std::span<Frame> blanks_;
+  size_t used_ = 0;
+  size_t limit_ = 0;
+  // The packet under construction.
+  uint8_t* l3_ = nullptr;
+  uint8_t* at_ = nullptr;
+  uint32_t crc_ = 0;
+  uint32_t pad_ = 0;
+};
+
+}  // namespace roce

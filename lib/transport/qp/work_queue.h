@@ -1,0 +1,71 @@
+// WorkQueue: a ring of WQEs of one shape. A WQE takes a power of two of lines (sizeof(Wqe) each),
+// so that its further SGEs or inline data lie behind it in one piece. Thread: reserve(), commit()
+// and publish() the poster's; everything else the engine's.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "qp/wqe.h"
+#include "ring/spsc_ring.h"
+
+namespace roce {
+
+template <class Wqe>
+class WorkQueue {
+ public:
+  /// `entries` WQEs (1..kMaxQpWr), each with room for `bytes_after_first_sge` more.
+  WorkQueue(uint32_t entries, size_t bytes_after_first_sge)
+      : shift_(shift_for(bytes_after_first_sge)),
+        entries_(entries),
+        ring_(size_t{entries} << shift_) {}
+
+  uint32_t capacity() const { return entries_; }
+
+  /// A free slot to fill, or nullptr when the queue is full. Thread: poster.
+  Wqe* reserve() {
+    if (ring_.free_slots(size_t{1} << shift_) < size_t{1} << shift_) {
+      return nullptr;
+    }
+    return reinterpret_cast<Wqe*>(&ring_.slot(0));
+  }
+  /// Counts the reserved slot as posted; the engine sees it after publish(). Thread: poster.
+  void commit() { ring_.stage(size_t{1} << shift_); }
+  /// Shows what was committed to the engine. Thread: poster.
+  void publish() { ring_.publish(); }
+
+  /// True when there are more than `n` WQEs from the oldest unreleased one on. Thread: engine.
+  bool has(uint32_t n) {
+    const size_t wanted = (size_t{n} + 1) << shift_;
+    return ring_.available(wanted) >= wanted;
+  }
+  /// The n-th WQE from the oldest on. Requires has(n) or an earlier true answer. Thread: engine.
+  Wqe& at(uint32_t n) { return *reinterpret_cast<Wqe*>(&ring_.front(size_t{n} << shift_)); }
+  /// Gives the n oldest slots back to the poster. Thread: engine.
+  void release(uint32_t n = 1) { ring_.pop(size_t{n} << shift_); }
+  /// Forgets all WQEs; none may be posted meanwhile. Thread: engine.
+  void clear() { ring_.pop(ring_.available(ring_.capacity())); }
+
+ private:
+  struct alignas(alignof(Wqe)) Line {
+    std::array<std::byte, sizeof(Wqe)> bytes;
+  };
+
+  static uint32_t shift_for(size_t extra) {
+    const size_t lines = (sizeof(Wqe) + extra + sizeof(Wqe) - 1) / sizeof(Wqe);
+    return static_cast<uint32_t>(std::countr_zero(std::bit_ceil(lines)));
+  }
+
+  uint32_t shift_;  // a WQE is 2^shift_ lines
+  uint32_t entries_;
+  SpscRing<Line> ring_;
+};
+
+using SendQueue = WorkQueue<SendWqe>;
+using RecvQueue = WorkQueue<RecvWqe>;
+
+}  // namespace roce

@@ -1,0 +1,52 @@
+// Driver: runs an engine, either inside the caller's own poll() or on a thread of its own, and gets
+// control calls executed on whichever thread the engine belongs to.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include <roce/verbs.h>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace roce::verbs {
+
+class Driver {
+ public:
+  Driver(Engine& engine, Clock& clock) : engine_(engine), clock_(clock) {}
+  ~Driver() { stop_thread(); }
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  /// One turn of the engine on the calling thread. Does nothing while a thread drives it.
+  void poll();
+
+  /// Calls `f` on the engine's thread, between two turns, and returns when it is done.
+  void run(const std::function<void()>& f);
+
+  Status start_thread(int cpu, std::function<void()> on_start);
+  void stop_thread();
+
+ private:
+  void loop();
+  void serve_call();
+  void join();
+
+  Engine& engine_;
+  Clock& clock_;
+  std::thread thread_;
+  std::atomic<bool> stop_{false};
+  // One control call at a time: rare, and its caller waits anyway.
+  std::mutex callers_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  const std::function<void()>* call_ = nullptr;  // guarded by mutex_
+  std::atomic<bool> call_waiting_{false};
+};
+
+}  // namespace roce::verbs

@@ -1,0 +1,296 @@
+// Modify: judges a whole call first and applies it only if nothing is wrong with it.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <roce/verbs.h>
+
+#include "base/limits.h"
+#include "compat.h"
+#include "objects.h"
+
+namespace roce::verbs {
+namespace {
+
+using detail::DeviceState;
+
+/// Row of the range table: an attribute that is a plain number.
+struct Range {
+  int bit;
+  const char* name;
+  uint32_t value;
+  uint32_t max;
+};
+
+Status check_ranges(const ibv_qp_attr& a, int mask, size_t gid_count) {
+  const Range rows[] = {
+      {IBV_QP_PKEY_INDEX, "pkey_index", a.pkey_index, 0},
+      {IBV_QP_TIMEOUT, "timeout", a.timeout, 31},
+      {IBV_QP_RETRY_CNT, "retry_cnt", a.retry_cnt, 7},
+      {IBV_QP_RNR_RETRY, "rnr_retry", a.rnr_retry, 7},
+      {IBV_QP_MIN_RNR_TIMER, "min_rnr_timer", a.min_rnr_timer, 31},
+      {IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", a.max_rd_atomic, kMaxRdAtomic},
+      {IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", a.max_dest_rd_atomic, kMaxRdAtomic},
+      {IBV_QP_DEST_QPN, "dest_qp_num", a.dest_qp_num, Psn::kMask},
+      {IBV_QP_RQ_PSN, "rq_psn", a.rq_psn, Psn::kMask},
+      {IBV_QP_SQ_PSN, "sq_psn", a.sq_psn, Psn::kMask},
+      {IBV_QP_AV, "ah_attr.grh.sgid_index", a.ah_attr.grh.sgid_index,
+       static_cast<uint32_t>(gid_count - 1)},
+      {IBV_QP_AV, "ah_attr.grh.flow_label", a.ah_attr.grh.flow_label, 0xfffff},
+  };
+  for (const Range& row : rows) {
+    if ((mask & row.bit) != 0 && row.value > row.max) {
+      return failure(EINVAL, std::string(row.name) + " is " + std::to_string(row.value) +
+                                 "; the largest allowed value is " + std::to_string(row.max));
+    }
+  }
+  return {};
+}
+
+Status check_path_mtu(ibv_mtu mtu, uint32_t port_mtu) {
+  if (mtu < IBV_MTU_256 || mtu > IBV_MTU_4096) {
+    return failure(
+        EINVAL, "path_mtu is " + std::to_string(mtu) + "; use IBV_MTU_256 (1) to IBV_MTU_4096 (5)");
+  }
+  const uint32_t bytes = kMinPmtu << (mtu - IBV_MTU_256);
+  if (bytes + kPacketOverhead > port_mtu) {
+    return failure(EINVAL, "a path MTU of " + std::to_string(bytes) + " needs a port MTU of " +
+                               std::to_string(bytes + kPacketOverhead) + ", but the port has " +
+                               std::to_string(port_mtu) +
+                               "; choose a smaller path MTU or raise the port's");
+  }
+  return {};
+}
+
+Gid to_gid(const ibv_gid& gid) {
+  Gid g;
+  std::memcpy(g.bytes.data(), gid.raw, g.bytes.size());
+  return g;
+}
+
+std::string text_of(const Gid& gid) {
+  std::string out;
+  constexpr char kHex[] = "0123456789abcdef";
+  for (size_t i = 0; i < gid.bytes.size(); ++i) {
+    out += i > 0 && i % 2 == 0 ? ":" : "";
+    out += kHex[gid.bytes[i] >> 4];
+    out += kHex[gid.bytes[i] & 15];
+  }
+  return out;
+}
+
+Status check_address(const DeviceState& device, const ibv_ah_attr& ah) {
+  if (ah.is_global == 0) {
+    return failure(EINVAL, "ah_attr.is_global is 0; RoCE addresses peers by GID");
+  }
+  if (ah.port_num != 1 && ah.port_num != 0) {
+    return failure(EINVAL, "ah_attr.port_num is " + std::to_string(ah.port_num) + "; use 1");
+  }
+  const Gid source = device.gids[ah.grh.sgid_index];
+  const Gid destination = to_gid(ah.grh.dgid);
+  if (!is_unicast(destination)) {
+    return failure(EINVAL,
+                   "ah_attr.grh.dgid " + text_of(destination) + " is not a unicast address");
+  }
+  if (source.is_ipv4() != destination.is_ipv4()) {
+    return failure(EINVAL, "GID index " + std::to_string(ah.grh.sgid_index) + " is an " +
+                               (source.is_ipv4() ? "IPv4" : "IPv6") + " address and the peer's " +
+                               text_of(destination) + " is not; choose a GID of the same family");
+  }
+  return {};
+}
+
+Status check_attributes(const DeviceState& device, const ibv_qp_attr& a, int mask) {
+  if (const Status s = check_ranges(a, mask, device.gids.size()); !s) {
+    return s;
+  }
+  if ((mask & IBV_QP_PORT) != 0 && a.port_num != 1) {
+    return failure(EINVAL, "port_num is " + std::to_string(a.port_num) + "; use 1");
+  }
+  if ((mask & IBV_QP_PATH_MTU) != 0) {
+    if (const Status s = check_path_mtu(a.path_mtu, device.engine.port().info().mtu); !s) {
+      return s;
+    }
+  }
+  if ((mask & IBV_QP_ALT_PATH) != 0) {
+    return failure(EOPNOTSUPP, "alternate paths are not supported; leave IBV_QP_ALT_PATH out");
+  }
+  return (mask & IBV_QP_AV) != 0 ? check_address(device, a.ah_attr) : Status{};
+}
+
+/// The peer's Ethernet address: known, or asked for while the engine is driven.
+Result<MacAddress> resolve(DeviceState& device, const Gid& peer) {
+  if (device.engine.addresses().owns(peer)) {
+    return device.engine.addresses().mac;
+  }
+  Neighbour found;
+  const auto look = [&](bool ask) {
+    device.driver.run([&] {
+      if (ask) {
+        found.state = device.engine.neighbours().request(peer, device.engine.now());
+      }
+      if (!ask || found.state == NeighbourState::resolved) {
+        found = device.engine.neighbours().lookup(peer);
+      }
+    });
+  };
+  look(true);
+  const Instant give_up = device.clock.now() + device.config.resolve_timeout;
+  while (found.state == NeighbourState::pending && device.clock.now() < give_up) {
+    device.driver.poll();
+    if (device.config.while_waiting) {
+      device.config.while_waiting();
+    }
+    look(false);
+  }
+  if (found.state != NeighbourState::resolved) {
+    return failure(EHOSTUNREACH, "no Ethernet address for peer " + text_of(peer) +
+                                     ": nobody answered; check that the peer is running and on "
+                                     "this link, or configure a static neighbour");
+  }
+  return found.mac;
+}
+
+Result<Path> make_path(DeviceState& device, uint32_t local_qpn, uint32_t remote_qpn,
+                       const ibv_ah_attr& ah) {
+  PathSpec spec;
+  spec.source = device.gids[ah.grh.sgid_index];
+  spec.destination = to_gid(ah.grh.dgid);
+  const Result<MacAddress> mac = resolve(device, spec.destination);
+  if (!mac) {
+    return tl::make_unexpected(mac.error());
+  }
+  spec.source_mac = device.engine.addresses().mac;
+  spec.destination_mac = *mac;
+  spec.vlan_id = device.engine.addresses().vlan;
+  spec.vlan_priority = ah.sl & 7;
+  spec.traffic_class = ah.grh.traffic_class;
+  spec.hop_limit = ah.grh.hop_limit == 0 ? 64 : ah.grh.hop_limit;
+  spec.flow_label = ah.grh.flow_label;
+  spec.local_qpn = local_qpn;
+  spec.remote_qpn = remote_qpn;
+  return Path(spec);
+}
+
+/// Takes over the fields that the mask names.
+void merge(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
+  const auto take = [&](int bit, auto member) {
+    if ((mask & bit) != 0) {
+      to.*member = from.*member;
+    }
+  };
+  take(IBV_QP_ACCESS_FLAGS, &ibv_qp_attr::qp_access_flags);
+  take(IBV_QP_PKEY_INDEX, &ibv_qp_attr::pkey_index);
+  take(IBV_QP_PORT, &ibv_qp_attr::port_num);
+  take(IBV_QP_QKEY, &ibv_qp_attr::qkey);
+  take(IBV_QP_AV, &ibv_qp_attr::ah_attr);
+  take(IBV_QP_PATH_MTU, &ibv_qp_attr::path_mtu);
+  take(IBV_QP_TIMEOUT, &ibv_qp_attr::timeout);
+  take(IBV_QP_RETRY_CNT, &ibv_qp_attr::retry_cnt);
+  take(IBV_QP_RNR_RETRY, &ibv_qp_attr::rnr_retry);
+  take(IBV_QP_RQ_PSN, &ibv_qp_attr::rq_psn);
+  take(IBV_QP_MAX_QP_RD_ATOMIC, &ibv_qp_attr::max_rd_atomic);
+  take(IBV_QP_MIN_RNR_TIMER, &ibv_qp_attr::min_rnr_timer);
+  take(IBV_QP_SQ_PSN, &ibv_qp_attr::sq_psn);
+  take(IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic);
+  take(IBV_QP_PATH_MIG_STATE, &ibv_qp_attr::path_mig_state);
+  take(IBV_QP_DEST_QPN, &ibv_qp_attr::dest_qp_num);
+}
+
+QpAttributes to_transport(const ibv_qp_attr& a) {
+  QpAttributes t;
+  t.pmtu_shift = static_cast<uint8_t>(8 + (std::max(a.path_mtu, IBV_MTU_256) - IBV_MTU_256));
+  t.timeout = a.timeout;
+  t.retry_cnt = a.retry_cnt;
+  t.rnr_retry = a.rnr_retry;
+  t.min_rnr_timer = a.min_rnr_timer;
+  t.max_rd_atomic = a.max_rd_atomic;
+  t.max_dest_rd_atomic = a.max_dest_rd_atomic;
+  t.access = static_cast<Access>(a.qp_access_flags);
+  return t;
+}
+
+/// Moves the transport's QP. Thread: the engine's.
+void apply(roce::Qp& qp, roce::QpState to, const ibv_qp_attr& attr) {
+  const roce::QpState from = qp.state();
+  if (to == roce::QpState::reset) {
+    qp.reset();
+    return;
+  }
+  qp.core().attr = to_transport(attr);
+  qp.core().remote_qpn = attr.dest_qp_num;
+  if (from == to) {
+    return;
+  }
+  switch (to) {
+    case roce::QpState::rtr:
+      qp.start_receiving(Psn(attr.rq_psn));
+      break;
+    case roce::QpState::rts:
+      if (from == roce::QpState::rtr) {
+        qp.start_sending(Psn(attr.sq_psn));
+      } else {
+        qp.enter(to);
+      }
+      break;
+    case roce::QpState::err:
+      qp.enter_error();
+      break;
+    default:
+      qp.enter(to);
+      break;
+  }
+}
+
+}  // namespace
+
+Status Qp::modify(const ibv_qp_attr& attr, int attr_mask) {
+  detail::QpState& qp = *state_;
+  DeviceState& device = qp.device();
+  const roce::QpState from = qp.qp->state();
+  const int last_state = IBV_QPS_ERR;
+  if ((attr_mask & IBV_QP_STATE) != 0 && (attr.qp_state < 0 || attr.qp_state > last_state)) {
+    return failure(EINVAL, "qp_state is " + std::to_string(attr.qp_state) +
+                               "; use IBV_QPS_RESET (0) to "
+                               "IBV_QPS_ERR (6)");
+  }
+  if ((attr_mask & IBV_QP_CUR_STATE) != 0 &&
+      static_cast<int>(attr.cur_qp_state) != static_cast<int>(from)) {
+    return failure(EINVAL, std::string("cur_qp_state does not hold: the queue pair is in state ") +
+                               name_of(from));
+  }
+  const roce::QpState to =
+      (attr_mask & IBV_QP_STATE) != 0 ? static_cast<roce::QpState>(attr.qp_state) : from;
+  if (const Status s = check_transition(qp.qp->type(), from, to, static_cast<uint32_t>(attr_mask));
+      !s) {
+    return s;
+  }
+  if (const Status s = check_attributes(device, attr, attr_mask); !s) {
+    return s;
+  }
+  ibv_qp_attr merged = to == roce::QpState::reset ? ibv_qp_attr{} : qp.attr;
+  merge(merged, attr, attr_mask);
+  Path path = qp.qp->core().path;
+  if ((attr_mask & IBV_QP_AV) != 0) {
+    Result<Path> made = make_path(device, qpn(), merged.dest_qp_num, merged.ah_attr);
+    if (!made) {
+      return tl::make_unexpected(made.error());
+    }
+    path = *made;
+  }
+  device.driver.run([&] {
+    qp.qp->core().path = path;
+    apply(*qp.qp, to, merged);
+    device.engine.touch(*qp.qp);
+  });
+  qp.attr = merged;
+  if (to == roce::QpState::reset) {
+    qp.send_cq->queue.purge(qpn());
+    qp.recv_cq->queue.purge(qpn());
+  }
+  return {};
+}
+
+}  // namespace roce::verbs

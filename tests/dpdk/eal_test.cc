@@ -1,0 +1,103 @@
+// What start_eal() says when it cannot, and what a running EAL offers.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/dpdk/eal.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <rte_eal.h>
+#include <rte_lcore.h>
+
+#include "dpdk/peer_process.h"
+
+namespace roce::test {
+namespace {
+
+// The only line that a program with this argument prints.
+std::string refusal(const std::string& argument) {
+  PeerProcess peer({argument});
+  std::string line = peer.read_line();
+  EXPECT_EQ(peer.read_line(), "");
+  EXPECT_EQ(peer.finish(), 1);
+  return line;
+}
+
+TEST(Eal, NamesACpuThatIsNotThere) {
+  EXPECT_TRUE(
+      refusal("cpu=1000").starts_with("CPU 1000 is not available to this process; choose from "));
+}
+
+TEST(Eal, SaysInOneLineWhyADeviceCannotBeMade) {
+  const std::string line = refusal("net_virtio_user0,path=/nonexistent/socket");
+  EXPECT_TRUE(line.find("'net_virtio_user0,path=/nonexistent/socket'") != std::string::npos)
+      << line;
+  EXPECT_TRUE(line.find("No such file or directory") != std::string::npos) << line;
+  EXPECT_TRUE(refusal("net_unheard_of0").find("net_unheard_of0") != std::string::npos);
+}
+
+TEST(Eal, KeepsUsageTextToItself) {
+  const std::string line = refusal("--unheard-of");
+  EXPECT_TRUE(line.starts_with("DPDK does not start")) << line;
+  EXPECT_TRUE(line.ends_with("the extra arguments were: --unheard-of")) << line;
+}
+
+TEST(Eal, StartsOnce) {
+  const Status again = start_eal({});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, EALREADY);
+}
+
+TEST(Eal, LeavesNoRuntimeDirectoryBehind) {
+  PeerProcess peer({"net_null0", "1500"});
+  ASSERT_EQ(peer.read_line(), "ready");
+  const std::filesystem::path own = rte_eal_get_runtime_dir();
+  const auto directory = own.parent_path() / ("uroce-" + std::to_string(peer.pid()));
+  EXPECT_TRUE(std::filesystem::exists(directory)) << directory;
+  EXPECT_EQ(peer.finish(), 0);
+  EXPECT_FALSE(std::filesystem::exists(directory)) << directory;
+}
+
+TEST(Eal, DoesNotPinTheCallerUnlessCpusAreGiven) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  if (online < 2) {
+    GTEST_SKIP() << "one CPU only";
+  }
+  EXPECT_GT(CPU_COUNT(&set), 1) << "or this test was started with one CPU";
+}
+
+TEST(Eal, AddsDevicesWhileRunning) {
+  const Status added = add_device("net_null7");
+  ASSERT_TRUE(added) << added.error().reason;
+  const auto names = device_names();
+  EXPECT_NE(std::find(names.begin(), names.end(), "net_null7"), names.end());
+  const Status twice = add_device("net_nothing0");
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().reason.find("'net_nothing0'"), std::string::npos);
+}
+
+TEST(Eal, GivesAThreadCachesOfItsOwn) {
+  bool registered = false;
+  bool registered_again = false;
+  unsigned lcore = LCORE_ID_ANY;
+  std::thread thread([&] {
+    registered = register_port_thread();
+    registered_again = register_port_thread();
+    lcore = rte_lcore_id();
+  });
+  thread.join();
+  EXPECT_TRUE(registered);
+  EXPECT_TRUE(registered_again);
+  EXPECT_NE(lcore, LCORE_ID_ANY);
+  EXPECT_NE(lcore, rte_lcore_id());
+}
+
+}  // namespace
+}  // namespace roce::test

@@ -1,0 +1,81 @@
+// The other process of the two-process tests: starts DPDK with one device, sends every frame back,
+// until its standard input closes.
+//   port_peer DEVICE_ARGUMENTS [MTU] | port_peer cpu=N
+// Prints "ready" once the port is open; or one line with the reason, and exits with 1.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "port/dpdk/dpdk_port.h"
+#include "port/dpdk/eal.h"
+
+namespace {
+
+bool input_closed() {
+  pollfd fd{STDIN_FILENO, POLLIN, 0};
+  return ::poll(&fd, 1, 0) > 0;
+}
+
+void echo_until_closed(roce::Port& port) {
+  std::array<roce::Frame, 32> frames;
+  for (unsigned poll = 0; poll % 4096 != 4095 || !input_closed(); ++poll) {
+    const size_t got = port.rx_burst({}, frames);
+    std::span<roce::Frame> rest(frames.data(), got);
+    for (int i = 0; i < 1000 && !rest.empty(); ++i) {
+      rest = rest.subspan(port.tx_burst({}, rest));
+    }
+    port.release(rest);
+    if (got == 0) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+int fail(const std::string& reason) {
+  std::printf("%s\n", reason.c_str());
+  return 1;
+}
+
+int run(const std::string& what, const char* mtu) {
+  roce::EalConfig eal;
+  if (what.starts_with("cpu=")) {
+    eal.cpus = {static_cast<unsigned>(std::strtoul(what.c_str() + 4, nullptr, 10))};
+  } else if (what.starts_with("-")) {
+    eal.extra_args = {what};
+  } else {
+    eal.vdevs = {what};
+  }
+  if (const roce::Status status = roce::start_eal(eal); !status) {
+    return fail(status.error().reason);
+  }
+  roce::DpdkPortConfig config;
+  config.device = what.substr(0, what.find(','));
+  config.mtu = static_cast<uint32_t>(std::strtoul(mtu, nullptr, 10));
+  {
+    const auto port = roce::open_dpdk_port(config);
+    if (!port) {
+      return fail(port.error().reason);
+    }
+    std::puts("ready");
+    std::fflush(stdout);
+    echo_until_closed(**port);
+  }
+  roce::stop_eal();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    return fail("port_peer needs a device; see the head of its source");
+  }
+  return run(argv[1], argc > 2 ? argv[2] : "9000");
+}

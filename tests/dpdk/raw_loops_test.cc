@@ -1,0 +1,80 @@
+// The raw loops measure what passes. Rates are not judged: the machine may be busy.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/dpdk/raw_loops.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "dpdk/ring_pair.h"
+#include "port/loopback_port.h"
+
+namespace roce::test {
+namespace {
+
+RawConfig short_run() {
+  RawConfig config;
+  config.frame_len = 256;
+  config.warm_up = Duration::from_ms(10);
+  config.measured = Duration::from_ms(60);
+  config.patience = Duration::from_s(10);
+  return config;
+}
+
+TEST(RawLoops, StreamIsCountedOnBothSides) {
+  RingPair pair;
+  RawConfig config = short_run();
+  std::atomic<bool> received{false};
+  std::thread sender([&] {
+    RawConfig long_run = config;
+    long_run.measured = Duration::from_s(20);
+    long_run.stop = &received;
+    const auto tx = raw_stream_tx(pair.a(), long_run);
+    ASSERT_TRUE(tx) << tx.error().reason;
+    EXPECT_GT(tx->frames, 0U);
+  });
+  const auto rx = raw_stream_rx(pair.b(), config);
+  received = true;
+  sender.join();
+  ASSERT_TRUE(rx) << rx.error().reason;
+  EXPECT_GT(rx->frames, 0U);
+  EXPECT_EQ(rx->wrong_length, 0U);
+  EXPECT_GE(rx->elapsed, Duration::from_ms(59));
+  EXPECT_LE(rx->slice_p10, rx->slice_p50);
+  EXPECT_LE(rx->slice_p50, rx->slice_p90);
+}
+
+TEST(RawLoops, PingMeasuresRoundTrips) {
+  RingPair pair;
+  RawConfig config = short_run();
+  std::atomic<bool> done{false};
+  config.stop = &done;
+  std::thread answerer([&] { EXPECT_TRUE(raw_pong(pair.b(), config)); });
+  config.stop = nullptr;
+  const auto trips = raw_ping(pair.a(), config);
+  done = true;
+  answerer.join();
+  ASSERT_TRUE(trips) << trips.error().reason;
+  EXPECT_GT(trips->count, 0U);
+  EXPECT_GT(trips->min.ns, 0);
+  EXPECT_LE(trips->min, trips->p50);
+  EXPECT_LE(trips->p50, trips->p99);
+}
+
+TEST(RawLoops, SayWhyNothingCanBeMeasured) {
+  RingPair pair;
+  RawConfig config = short_run();
+  config.patience = Duration::from_ms(20);
+  EXPECT_EQ(raw_stream_rx(pair.a(), config).error().code, ETIMEDOUT);
+  config.burst = 65;
+  EXPECT_EQ(raw_stream_tx(pair.a(), config).error().code, EINVAL);
+  config.burst = 32;
+  config.frame_len = 1515;
+  EXPECT_EQ(raw_ping(pair.a(), config).error().reason, "a frame of 1515 bytes is outside 64..1514");
+  LoopbackLink link;
+  EXPECT_EQ(raw_pong(link.a(), short_run()).error().code, EINVAL);
+}
+
+}  // namespace
+}  // namespace roce::test

@@ -1,0 +1,94 @@
+// The simulated wire and the way two queue pairs get connected on it.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/sim_pair.h"
+
+#include <algorithm>
+
+namespace roce::sim {
+namespace {
+
+constexpr Duration kTurn = Duration::from_us(1);
+
+Gid address_of(int side) {
+  return Gid::from(Ipv4Address{{192, 0, 2, static_cast<uint8_t>(side + 1)}});
+}
+
+}  // namespace
+
+SimPair::SimPair(const SimOptions& options) : link_({.mtu = options.port_mtu}) {
+  for (int side = 0; side < 2; ++side) {
+    FaultConfig faults = options.faults;
+    faults.seed = options.seed * 2 + static_cast<uint64_t>(side);
+    ports_[side] = std::make_unique<FaultyPort>(side == 0 ? link_.a() : link_.b(), faults);
+  }
+  for (int side = 0; side < 2; ++side) {
+    EngineConfig config;
+    config.tables = {.max_qp = 64, .max_mr = 256};
+    config.addresses.mac = ports_[side]->info().mac;
+    const Status added = config.addresses.add(address_of(side), 24);
+    ROCE_CHECK(added.has_value());
+    config.static_neighbours.emplace_back(address_of(1 - side), ports_[1 - side]->info().mac);
+    verbs::DeviceConfig device;
+    device.window_packets = options.window_packets;
+    auto created = verbs::Device::create(*ports_[side], clock_, config, device);
+    ROCE_CHECK(created.has_value());
+    devices_[side] = std::move(*created);
+  }
+}
+
+void SimPair::step() {
+  devices_[0]->poll();
+  devices_[1]->poll();
+  const Instant next = std::min(devices_[0]->next_event(), devices_[1]->next_event());
+  const Instant soon = clock_.now() + kTurn;
+  // With nothing due, time still moves: the caller decides when to give up.
+  clock_.set(next == kNever ? clock_.now() + Duration::from_ms(1) : std::max(next, soon));
+}
+
+std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParameters& p) {
+  verbs::Qp* qps[2] = {&a, &b};
+  for (int side = 0; side < 2; ++side) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.qp_access_flags = static_cast<unsigned>(p.access);
+    Status s = qps[side]->modify(
+        attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (!s) {
+      return s.error().reason;
+    }
+  }
+  for (int side = 0; side < 2; ++side) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = p.pmtu;
+    attr.dest_qp_num = qps[1 - side]->qpn();
+    attr.rq_psn = p.psn[1 - side];
+    attr.max_dest_rd_atomic = p.rd_atomic;
+    attr.min_rnr_timer = p.min_rnr_timer;
+    attr.ah_attr.is_global = 1;
+    attr.ah_attr.port_num = 1;
+    attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(p.gid_index);
+    attr.ah_attr.grh.dgid = *pair.device(1 - side).query_gid(1, p.gid_index);
+    Status s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+                                           IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                           IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (!s) {
+      return s.error().reason;
+    }
+    attr.qp_state = IBV_QPS_RTS;
+    attr.timeout = p.timeout;
+    attr.retry_cnt = p.retry_cnt;
+    attr.rnr_retry = p.rnr_retry;
+    attr.sq_psn = p.psn[side];
+    attr.max_rd_atomic = p.rd_atomic;
+    s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    if (!s) {
+      return s.error().reason;
+    }
+  }
+  return {};
+}
+
+}  // namespace roce::sim
