@@ -158,6 +158,15 @@ TEST_F(TwoProcesses, VirtioSideSurvivesItsPeer) {
   }
 }
 
+// The split ring gives a sent buffer back only when the ring is nearly full.
+TEST_F(TwoProcesses, SplitRingNeverRunsOutOfBuffers) {
+  ASSERT_NO_FATAL_FAILURE(start_peer(vhost("net_vhost0")));
+  ASSERT_NO_FATAL_FAILURE(open_port("net_virtio_user0,queue_size=1024,path=" + socket_));
+  ASSERT_TRUE(wait_until([&] { return port_->link_up(); }));
+  quiesce();
+  ASSERT_NO_FATAL_FAILURE(exchange(3000));
+}
+
 TEST_F(TwoProcesses, MemifCarriesJumboFrames) {
   const std::string options = ",socket=" + socket_ + ",socket-abstract=no,bsize=16384,rsize=8";
   ASSERT_NO_FATAL_FAILURE(start_peer("net_memif0,role=server" + options));

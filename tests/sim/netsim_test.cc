@@ -1,5 +1,5 @@
-// Seeded runs of whole devices over a bad wire: every byte and every completion is checked. A failing
-// run names its seed and the command that repeats it.
+// Seeded runs of whole devices over a bad wire: every byte and every completion is checked. A
+// failing run names its seed and the command that repeats it.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
 #include <cstring>
@@ -139,9 +139,13 @@ class Party {
   }
 
   void post_operation() {
-    static constexpr ibv_wr_opcode kOps[] = {
-        IBV_WR_SEND,      IBV_WR_SEND_WITH_IMM,      IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
-        IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP};
+    static constexpr ibv_wr_opcode kOps[] = {IBV_WR_SEND,
+                                             IBV_WR_SEND_WITH_IMM,
+                                             IBV_WR_RDMA_WRITE,
+                                             IBV_WR_RDMA_WRITE_WITH_IMM,
+                                             IBV_WR_RDMA_READ,
+                                             IBV_WR_ATOMIC_FETCH_AND_ADD,
+                                             IBV_WR_ATOMIC_CMP_AND_SWP};
     const ibv_wr_opcode op = kOps[draw(std::size(kOps))];
     ibv_send_wr wr{};
     wr.opcode = op;
@@ -235,8 +239,7 @@ class Party {
     wr.wr.rdma.rkey = peer_->region_.rkey();
   }
   static std::optional<uint32_t> imm_of(const ibv_send_wr& wr) {
-    const bool has =
-        wr.opcode == IBV_WR_SEND_WITH_IMM || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    const bool has = wr.opcode == IBV_WR_SEND_WITH_IMM || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
     return has ? std::optional<uint32_t>(wr.imm_data) : std::nullopt;
   }
   void expect(Incoming message) { incoming_.push_back(std::move(message)); }

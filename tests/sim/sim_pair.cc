@@ -8,6 +8,7 @@ namespace roce::sim {
 namespace {
 
 constexpr Duration kTurn = Duration::from_us(1);
+constexpr Duration kIdleTurn = Duration::from_us(10);
 
 Gid address_of(int side) {
   return Gid::from(Ipv4Address{{192, 0, 2, static_cast<uint8_t>(side + 1)}});
@@ -30,6 +31,7 @@ SimPair::SimPair(const SimOptions& options) : link_({.mtu = options.port_mtu}) {
     config.static_neighbours.emplace_back(address_of(1 - side), ports_[1 - side]->info().mac);
     verbs::DeviceConfig device;
     device.window_packets = options.window_packets;
+    device.while_waiting = [this] { step(); };
     auto created = verbs::Device::create(*ports_[side], clock_, config, device);
     ROCE_CHECK(created.has_value());
     devices_[side] = std::move(*created);
@@ -42,7 +44,7 @@ void SimPair::step() {
   const Instant next = std::min(devices_[0]->next_event(), devices_[1]->next_event());
   const Instant soon = clock_.now() + kTurn;
   // With nothing due, time still moves: the caller decides when to give up.
-  clock_.set(next == kNever ? clock_.now() + Duration::from_ms(1) : std::max(next, soon));
+  clock_.set(next == kNever ? clock_.now() + kIdleTurn : std::max(next, soon));
 }
 
 std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParameters& p) {

@@ -1,5 +1,5 @@
-// SimPair: two whole devices on a simulated wire, one thread, virtual time. Whatever happens follows
-// from the seed; the code under test is the product's own object code.
+// SimPair: two whole devices on a simulated wire, one thread, virtual time. Whatever happens
+// follows from the seed; the code under test is the product's own object code.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

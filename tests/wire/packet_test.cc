@@ -1,5 +1,5 @@
-// Parsing: golden frames come back byte for byte, and nothing that is cut, flipped or random makes the
-// parser read past the end or accept what it must not.
+// Parsing: golden frames come back byte for byte, and nothing that is cut, flipped or random makes
+// the parser read past the end or accept what it must not.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/packet.h"
 
@@ -116,7 +116,11 @@ TEST(Packet, UnderlayFaultsHaveTheirReasons) {
     }
     return reason_of(frame);
   };
-  EXPECT_EQ(with([](auto& f) { f[12] = 0x86; f[13] = 0xdb; }), DropReason::unknown_ethertype);
+  EXPECT_EQ(with([](auto& f) {
+              f[12] = 0x86;
+              f[13] = 0xdb;
+            }),
+            DropReason::unknown_ethertype);
   EXPECT_EQ(with([](auto& f) { f[14] = 0x65; }), DropReason::ip_version);
   EXPECT_EQ(with([](auto& f) { f[14] = 0x46; }), DropReason::ip_header_length);
   EXPECT_EQ(with([](auto& f) { f[22] ^= 1; }, false), DropReason::ip_checksum);

@@ -229,7 +229,7 @@ bool Engine::serve(Qp& qp, Step& step) {
   const size_t first = step.used();
   step.allow(local ? std::min(kQuantum, local_room()) : kQuantum);
   qp.pull(step);
-  bool again = step.full();
+  bool again = step.full() || qp.wants_turn();
   if (local) {
     loop_back(step, first);
   }

@@ -83,6 +83,8 @@ class Qp {
   Instant deadline() const { return completer_.deadline(); }
   /// Builds packets, responses first.
   void pull(Step& step);
+  /// Something is left to be sent in the next turn, whatever else happens.
+  bool wants_turn() const { return responder_.wants_tx(); }
   /// In error: completes up to `limit` WQEs of each queue with a flush error. True when all are.
   bool flush(uint32_t limit);
 

@@ -28,6 +28,7 @@ void Responder::reset(Psn expected) {
   expected_ = expected;
   msn_ = 0;
   answer_ = Answer::none;
+  ack_ripe_ = false;
   gap_nak_sent_ = rnr_nak_sent_ = false;
   open_ = Open::nothing;
   receive_in_use_ = false;
@@ -43,7 +44,9 @@ DropReason Responder::on_request(const wire::Packet& packet, const RegionTable& 
   const RequestOutcome outcome = execute(packet, regions);
   switch (outcome.kind) {
     case RequestOutcome::executed:
-      if (packet.ack_req && packet.info->verb != Verb::read && packet.info->verb != Verb::atomic) {
+      if (packet.info->verb == Verb::read || packet.info->verb == Verb::atomic) {
+        answer_ = Answer::none;  // its response acknowledges everything before it, too
+      } else if (packet.ack_req) {
         answer_ = Answer::ack;
       }
       break;

@@ -79,6 +79,7 @@ class Responder {
   Psn expected_;
   uint32_t msn_ = 0;
   Answer answer_ = Answer::none;
+  bool ack_ripe_ = false;      // the ACK that is due has waited its turn
   uint8_t syndrome_ = 0;       // of the NAK that is due
   bool gap_nak_sent_ = false;  // R1: once until the expected PSN arrives
   bool rnr_nak_sent_ = false;  // what is ahead of it is dropped without a word

@@ -14,9 +14,16 @@ void Responder::pull(Step& step) {
     }
   }
   // An ACK or NAK covers the PSNs of the replies before it, so it must not overtake them.
-  if (replies_.pending() == 0 && answer_ != Answer::none && !step.full()) {
-    pull_answer(step);
+  if (replies_.pending() > 0 || answer_ == Answer::none || step.full()) {
+    return;
   }
+  // An ACK waits one turn: what the application posts in answer to a message then leaves in the
+  // same burst, and under load one ACK covers two bursts.
+  if (answer_ == Answer::ack && !ack_ripe_) {
+    ack_ripe_ = true;
+    return;
+  }
+  pull_answer(step);
 }
 
 void Responder::pull_read(Step& step, Reply& reply) {
@@ -79,6 +86,7 @@ void Responder::pull_answer(Step& step) {
   step.close();
   ++core_.counters.acks_sent;
   answer_ = Answer::none;
+  ack_ripe_ = false;
 }
 
 }  // namespace roce

@@ -98,6 +98,9 @@ class SendWindow {
     } else {
       next_ = behind;
     }
+    if (distance(una_, high_) < distance(una_, behind)) {
+      high_ = behind;  // failed before all of it was sent
+    }
     una_ = behind;
     --admitted_;
     reads_admitted_ -= read ? 1 : 0;

@@ -229,6 +229,17 @@ Status check_devices(const EalConfig& config) {
   return {};
 }
 
+// Their drivers' own way out: sockets are unlinked, kernel interfaces go.
+void remove_devices() {
+  for (uint16_t id = rte_eth_find_next(0); id < RTE_MAX_ETHPORTS;
+       id = rte_eth_find_next(static_cast<uint16_t>(id + 1))) {
+    rte_eth_dev_info info{};
+    if (rte_eth_dev_info_get(id, &info) == 0 && info.device != nullptr) {
+      rte_dev_remove(info.device);
+    }
+  }
+}
+
 // Only a directory that is certainly the one EAL made for this process goes.
 void remove_runtime_directory(const fs::path& directory, const std::string& prefix) {
   if (directory.filename() == prefix && directory.parent_path().filename() == "dpdk") {
@@ -271,10 +282,11 @@ void stop_eal() {
     return;
   }
   eal_state = State::spent;
-  const fs::path directory = rte_eal_get_runtime_dir();
+  // Not rte_eal_cleanup(): in 22.11 it unmaps the memory while EAL's interrupt thread still looks
+  // at handles in it, and a peer that leaves in that moment ends this process with SIGSEGV.
   const dpdk::SigpipeGuard guard;
-  rte_eal_cleanup();
-  remove_runtime_directory(directory, arguments()[2]);
+  remove_devices();
+  remove_runtime_directory(rte_eal_get_runtime_dir(), arguments()[2]);
 }
 
 bool register_port_thread() {

@@ -33,8 +33,9 @@ struct EalConfig {
 /// thread becomes DPDK's main thread. Takes 0.13-0.2 s.
 Status start_eal(const EalConfig& config);
 
-/// Removes devices, and the runtime directory that DPDK leaves behind. All ports must be closed.
-/// Does nothing when DPDK is not running. Thread: the one that called start_eal().
+/// Removes the devices and DPDK's runtime directory. All ports must be closed. DPDK's threads and
+/// memory stay until the process ends. Does nothing when DPDK is not running. Thread: the one that
+/// called start_eal().
 void stop_eal();
 
 /// Gives the calling thread buffer caches of its own. A thread other than start_eal()'s caller that

@@ -12,7 +12,7 @@ namespace roce::dpdk {
 class SigpipeGuard {
  public:
   SigpipeGuard() {
-    sigset_t pending;
+    sigset_t pending{};
     sigpending(&pending);
     was_pending_ = sigismember(&pending, SIGPIPE) == 1;
     sigemptyset(&pipe_);
@@ -31,8 +31,8 @@ class SigpipeGuard {
 
  private:
   bool was_pending_;
-  sigset_t pipe_;
-  sigset_t before_;
+  sigset_t pipe_{};
+  sigset_t before_{};
 };
 
 }  // namespace roce::dpdk

@@ -1,0 +1,77 @@
+// The window's four PSNs through sending, acknowledging, retiring and rewinding, around the wrap.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "qp/send_window.h"
+
+#include <gtest/gtest.h>
+
+namespace roce {
+namespace {
+
+class SendWindowTest : public testing::Test {
+ protected:
+  SendWindowTest() { window_.reset(Psn(0xfffffe)); }
+
+  void post(SendOpcode opcode) {
+    SendWqe* const wqe = queue_.reserve();
+    *wqe = SendWqe{};
+    wqe->opcode = opcode;
+    queue_.commit();
+    queue_.publish();
+  }
+
+  /// Posts a message of `psns` packets and sends `sent` of them.
+  void send(SendOpcode opcode, uint32_t psns, uint32_t sent) {
+    post(opcode);
+    ASSERT_NE(window_.candidate(), nullptr);
+    window_.admit(psns);
+    if (sent > 0) {
+      window_.sent_up_to(window_.next() + sent);
+    }
+  }
+
+  SendQueue queue_{8, 0};
+  SendWindow window_{queue_};
+};
+
+TEST_F(SendWindowTest, PsnsWrapInsideAMessage) {
+  send(SendOpcode::send, 4, 4);
+  EXPECT_EQ(window_.next(), Psn(2));
+  EXPECT_TRUE(window_.outstanding(Psn(0xffffff)));
+  EXPECT_TRUE(window_.outstanding(Psn(1)));
+  EXPECT_FALSE(window_.outstanding(Psn(2)));
+  EXPECT_FALSE(window_.outstanding(Psn(0xfffffd)));
+  window_.retire_oldest();
+  EXPECT_TRUE(window_.drained());
+}
+
+TEST_F(SendWindowTest, AfterARewindAnAckOfTheOriginalIsStillBelieved) {
+  send(SendOpcode::send, 2, 2);
+  send(SendOpcode::send, 2, 2);
+  window_.rewind();
+  EXPECT_EQ(window_.in_flight(), 0u);
+  EXPECT_TRUE(window_.resending());
+  EXPECT_TRUE(window_.outstanding(Psn(1)));
+  window_.retire_oldest();
+  EXPECT_EQ(window_.next(), Psn(0)) << "what was acknowledged is not sent again";
+  window_.acknowledge_up_to(Psn(1));
+  EXPECT_EQ(window_.next(), Psn(1));
+}
+
+TEST_F(SendWindowTest, ReadsAreCountedInFlightFromTheirRequestToTheirRetirement) {
+  send(SendOpcode::rdma_read, 3, 3);
+  send(SendOpcode::fetch_add, 1, 0);
+  EXPECT_EQ(window_.reads_in_flight(), 1u);
+  EXPECT_EQ(window_.reads_admitted(), 2u);
+  window_.rewind();
+  EXPECT_EQ(window_.reads_in_flight(), 0u);
+  window_.retire_oldest();
+  EXPECT_EQ(window_.reads_in_flight(), 0u);
+  EXPECT_EQ(window_.reads_admitted(), 1u);
+  window_.sent_up_to(window_.next() + 1);
+  EXPECT_EQ(window_.reads_in_flight(), 1u);
+  window_.retire_oldest();
+  EXPECT_EQ(window_.reads_admitted(), 0u);
+}
+
+}  // namespace
+}  // namespace roce
