@@ -147,7 +147,8 @@ void add_memory_arguments(const EalConfig& config, std::vector<std::string>& arg
     // No hugetlbfs mount needed; one file, since virtio_user and memif hand it to their peer.
     args.insert(args.end(), {"--in-memory", "--single-file-segments"});
   } else {
-    args.insert(args.end(), {"--no-huge", "-m", std::to_string(config.memory_mb)});
+    // No files for secondary processes: one that is killed would leave 6 MB of them behind.
+    args.insert(args.end(), {"--no-huge", "--no-shconf", "-m", std::to_string(config.memory_mb)});
   }
 }
 

@@ -1,0 +1,26 @@
+// What validation has found at one end.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/pattern.h"
+
+namespace uroce::bw {
+
+struct Findings {
+  uint64_t checked = 0;  ///< messages of which every byte was compared
+  uint64_t wrong = 0;    ///< of these, messages with a wrong byte
+  std::optional<app::WrongByte> first;
+
+  void note(const std::optional<app::WrongByte>& found) {
+    ++checked;
+    if (found) {
+      ++wrong;
+      first = first ? first : found;
+    }
+  }
+};
+
+}  // namespace uroce::bw

@@ -1,0 +1,54 @@
+// Plan: how a run uses memory and queues; both ends derive the same one from what they agreed on.
+//
+// Without validation all messages share one place. With it, each message under way has a place of
+// its own, at both ends, and each byte of each message is compared:
+// - SEND: the receiver compares before it posts the place again.
+// - WRITE: messages go round a ring of kGroups groups of places. After each group the sender SENDs
+// a
+//   notice with the number of its messages; the receiver compares them and SENDs a credit back; a
+//   group is only written again after its credit.
+// - READ: the server's places hold patterns of their own, one place more than the client has. So a
+//   place at the client never expects what it held before, and a READ that placed nothing shows.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "options.h"
+
+namespace uroce::bw {
+
+struct Plan {
+  static constexpr uint64_t kGroups = 4;
+  /// Notices or credits that may be under way, and one for the end of the run.
+  static constexpr uint32_t kNotices = 2 * kGroups;
+
+  explicit Plan(const Options& options);
+
+  Operation operation;
+  uint64_t size;        ///< of a message
+  uint64_t stride;      ///< distance of places
+  uint64_t places;      ///< at the sender; at the receiver one more, for READ
+  uint64_t iterations;  ///< messages; UINT64_MAX: the duration decides
+  uint32_t duration_s;  ///< 0: iterations decide
+  bool validate;
+  uint64_t seed;
+  uint32_t send_depth;     ///< messages under way
+  uint32_t recv_depth;     ///< receives, a multiple of recv_batch
+  uint32_t recv_batch;     ///< receives posted in one call
+  uint32_t post_list;      ///< messages posted in one call
+  uint32_t cq_moderation;  ///< messages a completion
+
+  /// Bytes of memory at each end.
+  uint64_t memory() const { return (places + 1) * stride; }
+  /// WRITEs are told and credited in groups.
+  bool credited() const { return validate && operation == Operation::write; }
+  uint64_t group() const { return places / kGroups; }
+  uint64_t ring() const { return group() * kGroups; }
+
+  /// What the queue pair has to hold.
+  uint32_t send_queue(bool server) const;
+  uint32_t recv_queue(bool server) const;
+};
+
+}  // namespace uroce::bw

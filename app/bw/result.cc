@@ -1,0 +1,88 @@
+// The result as text and as JSON.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "result.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "common/run/session.h"
+
+namespace uroce::bw {
+namespace {
+
+constexpr std::string_view kRule =
+    "---------------------------------------------------------------------------------------";
+
+app::TestInfo test_info(const Options& options, const Plan& plan) {
+  app::TestInfo info;
+  switch (options.operation) {
+    case Operation::send:
+      info.test = "Send BW";
+      info.rx_depth = plan.recv_depth;
+      break;
+    case Operation::write:
+      info.test = "RDMA_Write BW";
+      break;
+    case Operation::read:
+      info.test = "RDMA_Read BW";
+      info.outstanding_reads = options.rc.outstanding_reads;
+      break;
+  }
+  info.device = app::kDeviceName;
+  info.connection_type = options.common.connection;
+  info.tx_depth = plan.send_depth;
+  info.cq_moderation = plan.cq_moderation;
+  info.mtu = options.rc.mtu;
+  info.gid_index = options.rc.gid_index;
+  return info;
+}
+
+}  // namespace
+
+void print_header(const Options& options, const Plan& plan) {
+  const app::TestInfo info = test_info(options, plan);
+  fmt::print("{}\n{:>24}\n", kRule, info.test + " Test");
+  fmt::print(" Device         : {:<14} Connection type : {}\n", info.device, info.connection_type);
+  fmt::print(" TX depth       : {:<14} Post list       : {}\n", info.tx_depth, plan.post_list);
+  if (info.rx_depth >= 0) {
+    fmt::print(" RX depth       : {}\n", info.rx_depth);
+  }
+  fmt::print(" CQ Moderation  : {:<14} Mtu             : {}[B]\n", info.cq_moderation, info.mtu);
+  if (info.outstanding_reads >= 0) {
+    fmt::print(" Outstand reads : {}\n", info.outstanding_reads);
+  }
+  fmt::print(" GID index      : {:<14} Data validation : {}\n", info.gid_index,
+             plan.validate ? "ON" : "OFF");
+  fmt::print("{}\n{}\n", kRule, app::bandwidth_header(options.unit));
+  std::fflush(stdout);
+}
+
+void print_result(const Options& options, const RunResult& result) {
+  if (result.measured) {
+    fmt::print("{}\n{}\n", app::bandwidth_row(result.bandwidth, options.unit),
+               app::bandwidth_summary(result.bandwidth));
+  }
+  if (result.interrupted) {
+    fmt::print("  interrupted after {} messages\n", result.bandwidth.iterations);
+  }
+  if (result.findings.checked > 0) {
+    fmt::print("  {} messages = {} bytes checked, {} messages wrong\n", result.findings.checked,
+               result.findings.checked * options.common.size, result.findings.wrong);
+  }
+  fmt::print("{}\n{}\n", app::counters_line(result.counters), kRule);
+  std::fflush(stdout);
+}
+
+roce::Status write_result(const Options& options, const Plan& plan, const RunResult& result) {
+  auto json = app::bandwidth_json(result.bandwidth, options.unit, result.counters);
+  json["interrupted"] = result.interrupted;
+  if (options.common.validate) {
+    json["checked_messages"] = result.findings.checked;
+    json["wrong_messages"] = result.findings.wrong;
+  }
+  return app::write_json(app::report_json(test_info(options, plan), {json}), options.common.json);
+}
+
+}  // namespace uroce::bw

@@ -1,0 +1,200 @@
+// A queue pair's way to RTS, with the attributes that ibverbs-utils use.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/run/rc_connection.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace uroce::app {
+namespace {
+
+using roce::failure;
+using roce::Result;
+using roce::Status;
+namespace verbs = roce::verbs;
+
+constexpr uint8_t kPort = 1;
+constexpr uint8_t kHopLimit = 64;
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+ibv_mtu mtu_code(uint32_t bytes) {
+  return static_cast<ibv_mtu>(std::countr_zero(bytes) - 7);  // 256 is IBV_MTU_256, 1
+}
+
+uint32_t mtu_bytes(ibv_mtu code) {
+  return 128U << static_cast<unsigned>(code);
+}
+
+}  // namespace
+
+void add_retry_flags(CommandLine& line, RcOptions& options) {
+  line.add_number("-u,--qp-timeout", "wait for an ACK: 4.096 us * 2^N, 0: for ever [14]", 0, 31,
+                  [&options](uint64_t v) { options.timeout = static_cast<uint8_t>(v); });
+  line.add_number("--retry_count", "retries after such a wait [7]", 0, 7,
+                  [&options](uint64_t v) { options.retry_count = static_cast<uint8_t>(v); });
+  line.add_number("--rnr_retry", "retries while the receiver is not ready, 7: for ever [7]", 0, 7,
+                  [&options](uint64_t v) { options.rnr_retry = static_cast<uint8_t>(v); });
+}
+
+// An ACK timer of T may take up to 4 T (IBTA vol. 1, 9.7.6.1.3).
+double give_up_seconds(const RcOptions& options) {
+  if (options.timeout == 0) {
+    return 0;
+  }
+  const double once = 4.096e-6 * static_cast<double>(1ULL << options.timeout);
+  return 4 * once * (options.retry_count + 1);
+}
+
+Status complete(const verbs::Device& device, RcOptions& options) {
+  const auto port = device.query_port(kPort);
+  if (!port) {
+    return tl::make_unexpected(port.error());
+  }
+  const uint32_t largest = mtu_bytes(port->active_mtu);
+  if (options.mtu == 0) {
+    options.mtu = largest;
+  }
+  if (options.mtu > largest) {
+    return failure(EINVAL, fmt::format("--mtu {}: this port carries a path MTU of {} at most; "
+                                       "choose that, or raise the port's by --set port.mtu={}",
+                                       options.mtu, largest, options.mtu + 80));
+  }
+  if (options.gid_index < 0) {
+    options.gid_index = device.default_gid_index();
+  }
+  if (options.gid_index >= port->gid_tbl_len) {
+    return failure(EINVAL, fmt::format("GID index {}: must be 0 to {}, as many addresses as the "
+                                       "port has; see address.* in --show-config",
+                                       options.gid_index, port->gid_tbl_len - 1));
+  }
+  return {};
+}
+
+RcConnection::RcConnection(verbs::Device& device, const RcOptions& options, verbs::Pd pd,
+                           verbs::Cq send_cq, verbs::Cq recv_cq, verbs::Qp qp)
+    : device_(&device),
+      options_(options),
+      pd_(std::move(pd)),
+      send_cq_(std::move(send_cq)),
+      recv_cq_(std::move(recv_cq)),
+      qp_(std::move(qp)),
+      psn_(options.start_psn.value_or(device.random_psn())) {}
+
+Result<RcConnection> RcConnection::create(verbs::Device& device, const RcOptions& options) {
+  auto pd = device.alloc_pd();
+  if (!pd) {
+    return tl::make_unexpected(pd.error());
+  }
+  // One entry more than can be outstanding is never one too few.
+  auto send_cq = device.create_cq(static_cast<int>(options.send_depth) + 1);
+  if (!send_cq) {
+    return tl::make_unexpected(send_cq.error());
+  }
+  auto recv_cq = device.create_cq(static_cast<int>(options.recv_depth) + 1);
+  if (!recv_cq) {
+    return tl::make_unexpected(recv_cq.error());
+  }
+  ibv_qp_init_attr init{};
+  init.qp_type = IBV_QPT_RC;
+  init.cap.max_send_wr = options.send_depth;
+  init.cap.max_recv_wr = options.recv_depth;
+  init.cap.max_send_sge = 1;
+  init.cap.max_recv_sge = 1;
+  auto qp = device.create_qp(*pd, *send_cq, *recv_cq, init);
+  if (!qp) {
+    return tl::make_unexpected(qp.error());
+  }
+  RcConnection made(device, options, std::move(*pd), std::move(*send_cq), std::move(*recv_cq),
+                    std::move(*qp));
+  if (auto done = made.to_init(); !done) {
+    return tl::make_unexpected(done.error());
+  }
+  return made;
+}
+
+Status RcConnection::to_init() {
+  const auto gid = device_->query_gid(kPort, options_.gid_index);
+  if (!gid) {
+    return tl::make_unexpected(gid.error());
+  }
+  std::memcpy(gid_.bytes.data(), gid->raw, sizeof gid->raw);
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = kPort;
+  attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  return qp_.modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+Result<verbs::Mr> RcConnection::register_memory(std::span<uint8_t> memory) {
+  return device_->reg_mr(pd_, memory.data(), memory.size(), kAccess);
+}
+
+QpAddress RcConnection::address(const verbs::Mr* mr) const {
+  QpAddress address{.qpn = qp_.qpn(), .psn = psn_};
+  if (mr != nullptr) {
+    address.rkey = mr->rkey();
+    address.va = reinterpret_cast<uint64_t>(mr->addr());
+    address.length = mr->length();
+  }
+  return address;
+}
+
+Status RcConnection::connect(const Gid& gid, uint32_t qpn, uint32_t psn) {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_RTR;
+  attr.path_mtu = mtu_code(options_.mtu);
+  attr.dest_qp_num = qpn;
+  attr.rq_psn = psn;
+  attr.max_dest_rd_atomic = options_.outstanding_reads;
+  attr.min_rnr_timer = options_.min_rnr_timer;
+  attr.ah_attr.is_global = 1;
+  attr.ah_attr.port_num = kPort;
+  attr.ah_attr.sl = options_.service_level;
+  attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(options_.gid_index);
+  attr.ah_attr.grh.hop_limit = kHopLimit;
+  attr.ah_attr.grh.traffic_class = options_.traffic_class;
+  std::memcpy(attr.ah_attr.grh.dgid.raw, gid.bytes.data(), gid.bytes.size());
+  auto done =
+      qp_.modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  if (!done) {
+    return done;
+  }
+  attr.qp_state = IBV_QPS_RTS;
+  attr.timeout = options_.timeout;
+  attr.retry_cnt = options_.retry_count;
+  attr.rnr_retry = options_.rnr_retry;
+  attr.sq_psn = psn_;
+  attr.max_rd_atomic = options_.outstanding_reads;
+  return qp_.modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+std::string failure_text(const ibv_wc& wc) {
+  std::string_view remedy;
+  switch (wc.status) {
+    case IBV_WC_RETRY_EXC_ERR:
+      remedy =
+          "; the other end does not answer: it ended, or too many packets are lost (see "
+          "--qp-timeout, --retry_count)";
+      break;
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+      remedy = "; the other end posts too few receives (see --rx-depth, --rnr_retry)";
+      break;
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_LOC_LEN_ERR:
+      remedy = "; a message was longer than the receive posted for it (give both ends one --size)";
+      break;
+    default:
+      break;
+  }
+  return fmt::format("Failed status {} ({}) for wr_id {}{}", verbs::wc_status_name(wc.status),
+                     static_cast<int>(wc.status), wc.wr_id, remedy);
+}
+
+}  // namespace uroce::app

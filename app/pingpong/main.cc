@@ -1,0 +1,20 @@
+// uroce-pingpong: ibv_rc_pingpong over uroce, with READ and WRITE, checks and a distribution.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/run/session.h"
+#include "common/signals.h"
+#include "options.h"
+#include "run.h"
+
+int main(int argc, char** argv) {
+  namespace pingpong = uroce::pingpong;
+  pingpong::Options options;
+  if (const auto code = pingpong::parse(argc, argv, options)) {
+    return *code;
+  }
+  roce::Config config;
+  if (const auto code = uroce::app::load_settings(pingpong::kProgram, options.common, config)) {
+    return *code;
+  }
+  uroce::app::watch_signals();
+  return pingpong::run(options, config);
+}

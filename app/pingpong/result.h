@@ -1,0 +1,22 @@
+// What uroce-pingpong prints: ibv_rc_pingpong's lines, then the distribution and the losses.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "common/report.h"
+#include "options.h"
+#include "pinger.h"
+
+namespace uroce::pingpong {
+
+struct RunResult {
+  Outcome outcome;
+  bool interrupted = false;
+  app::Counters counters;
+};
+
+void print_result(const Options& options, const RunResult& result);
+
+/// As JSON, to where --json says.
+roce::Status write_result(const Options& options, const RunResult& result);
+
+}  // namespace uroce::pingpong

@@ -1,0 +1,263 @@
+// The end's process: one DPDK port that is driven in turn by bare loops and by a device on top.
+// The device rests, with nothing under way, while the bare loops run.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire_bench/end.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <roce/verbs.h>
+
+#include "dpdk_args.h"
+#include "port/dpdk/dpdk_port.h"
+#include "port/dpdk/eal.h"
+#include "port/dpdk/raw_loops.h"
+#include "wire_bench/messages.h"
+#include "wire_bench/transport.h"
+
+namespace uroce::wire_bench {
+namespace {
+
+using roce::Duration;
+using roce::Instant;
+using roce::Result;
+using roce::Status;
+
+constexpr uint32_t kRawBurst = 32;  // frames per driver call, as many as the engine takes
+constexpr Duration kGap = Duration::from_us(1);  // a longer one between two looks is lost time
+
+/// Waits on a thread of its own, asleep, for the command that ends a passive task.
+class StopCommand {
+ public:
+  explicit StopCommand(int control)
+      : thread_([this, control] {
+          static_cast<void>(receive_command(control));  // any command, or the parent's end
+          arrived_ = true;
+        }) {}
+  /// Waits for it.
+  ~StopCommand() { thread_.join(); }
+  StopCommand(const StopCommand&) = delete;
+  StopCommand& operator=(const StopCommand&) = delete;
+
+  const std::atomic<bool>& arrived() const { return arrived_; }
+
+ private:
+  std::atomic<bool> arrived_{false};
+  std::thread thread_;
+};
+
+class End {
+ public:
+  End(int control, const roce::Config& config) : control_(control), config_(config) {}
+  ~End();
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+
+  int serve();
+
+ private:
+  Result<Reply> run(const Command& command);
+  Result<Reply> run_passive(const Command& command);
+  Result<Reply> run_passive(const Command& command, const std::atomic<bool>& stop);
+  Result<Reply> open();
+  Result<Reply> lost_share(const Command& command);
+  bool command_waits() const;
+
+  int control_;
+  const roce::Config& config_;
+  bool eal_ = false;
+  std::unique_ptr<roce::Port> port_;
+  std::optional<LoopClock> clock_;
+  std::unique_ptr<Transport> transport_;
+};
+
+End::~End() {
+  transport_.reset();
+  port_.reset();
+  if (eal_) {
+    roce::stop_eal();
+  }
+}
+
+Reply value_of(double value, uint64_t odd = 0) {
+  Reply reply;
+  reply.value = value;
+  reply.odd = odd;
+  return reply;
+}
+
+Result<Reply> reply_of(const Result<double>& value) {
+  return value.map([](double v) { return value_of(v); });
+}
+
+Result<Reply> reply_of(const Status& status) {
+  return status.map([] { return Reply{}; });
+}
+
+Result<Reply> reply_of(const Result<roce::RawStream>& stream, const Command& command) {
+  return stream.map([&](const roce::RawStream& s) {
+    return value_of(command.best_slices ? s.slice_p90 : s.slice_p50, s.wrong_length);
+  });
+}
+
+Result<Reply> reply_of(const Result<roce::RawRoundTrips>& trips) {
+  return trips.map(
+      [](const roce::RawRoundTrips& t) { return value_of(static_cast<double>(t.p50.ns), t.lost); });
+}
+
+roce::RawConfig raw_config(const Command& command, const std::atomic<bool>* stop) {
+  roce::RawConfig raw;
+  raw.frame_len = command.size;
+  raw.burst = kRawBurst;
+  raw.warm_up = command.warm_up;
+  raw.measured = command.measured;
+  raw.stop = stop;
+  return raw;
+}
+
+Result<Reply> End::open() {
+  const roce::DpdkArgs args = roce::dpdk_args(config_);
+  roce::EalConfig eal;
+  eal.cpus = {config_.eal.cpu};
+  eal.hugepages = config_.eal.hugepages;
+  eal.memory_mb = config_.eal.memory_mb;
+  eal.vdevs = args.vdevs;
+  eal.pci_allow = args.pci_allow;
+  eal.wide_simd = config_.eal.wide_simd;
+  eal.extra_args = config_.eal.extra;
+  if (Status s = roce::start_eal(eal); !s) {
+    return tl::make_unexpected(s.error());
+  }
+  eal_ = true;
+  roce::DpdkPortConfig port;
+  port.device = args.device;
+  port.mtu = config_.port.mtu;
+  port.rx_descriptors = static_cast<uint16_t>(config_.port.rx_descriptors);
+  port.tx_descriptors = static_cast<uint16_t>(config_.port.tx_descriptors);
+  port.rx_buffers = port.tx_buffers = config_.port.buffers;
+  port.mac = config_.port.mac;
+  auto opened = roce::open_dpdk_port(port);
+  if (!opened) {
+    return tl::make_unexpected(opened.error());
+  }
+  port_ = std::move(*opened);
+  clock_.emplace(roce::TscClock::from_eal());
+  auto transport = Transport::create(*port_, *clock_, config_);
+  if (!transport) {
+    return tl::make_unexpected(transport.error());
+  }
+  transport_ = std::move(*transport);
+  Reply reply;
+  reply.address = transport_->address();
+  reply.path_mtu = transport_->path_mtu();
+  return reply;
+}
+
+/// Looks at the clock without rest: where it jumps, the CPU did something else.
+Result<Reply> End::lost_share(const Command& command) {
+  const Instant begin = clock_->now();
+  const Instant end = begin + command.measured;
+  int64_t lost = 0;
+  Instant last = begin;
+  for (Instant now = last; now < end; last = now) {
+    now = clock_->now();
+    lost += now - last > kGap ? (now - last).ns : 0;
+  }
+  return value_of(static_cast<double>(lost) / static_cast<double>((last - begin).ns));
+}
+
+Result<Reply> End::run_passive(const Command& command, const std::atomic<bool>& stop) {
+  switch (command.task) {
+    case Task::raw_receive:
+      return reply_of(roce::raw_stream_rx(*port_, raw_config(command, &stop)), command);
+    case Task::raw_pong:
+      return reply_of(roce::raw_pong(*port_, raw_config(command, &stop)));
+    case Task::receive:
+      return reply_of(transport_->receive(command, stop));
+    case Task::pong:
+      return reply_of(transport_->pong(command, stop));
+    default:
+      transport_->serve(stop);
+      return Reply{};
+  }
+}
+
+/// Says that it is ready, does the task, and waits for the command that ends it in any case.
+Result<Reply> End::run_passive(const Command& command) {
+  if (Status s = send_message(control_, Reply{}); !s) {
+    return tl::make_unexpected(s.error());
+  }
+  const StopCommand stop(control_);
+  return run_passive(command, stop.arrived());
+}
+
+Result<Reply> End::run(const Command& command) {
+  switch (command.task) {
+    case Task::open:
+      return open();
+    case Task::connect:
+      return reply_of(transport_->connect(command.peer));
+    case Task::jitter:
+      return lost_share(command);
+    case Task::raw_send:
+      return reply_of(roce::raw_stream_tx(*port_, raw_config(command, nullptr)), command);
+    case Task::raw_ping:
+      return reply_of(roce::raw_ping(*port_, raw_config(command, nullptr)));
+    case Task::write:
+      return reply_of(transport_->stream(IBV_WR_RDMA_WRITE, command));
+    case Task::send:
+      return reply_of(transport_->stream(IBV_WR_SEND, command));
+    case Task::ping:
+      return reply_of(transport_->ping(command));
+    case Task::report:
+      return value_of(0, transport_->retransmitted());
+    case Task::raw_receive:
+    case Task::raw_pong:
+    case Task::receive:
+    case Task::serve:
+    case Task::pong:
+      return run_passive(command);
+    case Task::stop:
+      break;
+  }
+  return roce::failure(EINVAL, "there is nothing to stop");
+}
+
+bool End::command_waits() const {
+  pollfd fd{control_, POLLIN, 0};
+  return ::poll(&fd, 1, 0) != 0;
+}
+
+int End::serve() {
+  constexpr int kPollsARound = 64;
+  for (;;) {
+    // Between tasks the other end may still need an answer, and what came late has to go.
+    while (transport_ && !command_waits()) {
+      for (int i = 0; i < kPollsARound; ++i) {
+        transport_->poll();
+      }
+    }
+    const auto command = receive_command(control_);
+    if (!command) {
+      return 0;
+    }
+    const auto reply = run(*command);
+    if (!send_message(control_, reply ? *reply : Reply::of(reply.error()))) {
+      return 0;
+    }
+  }
+}
+
+}  // namespace
+
+int serve_parent(int control, const roce::Config& config) {
+  return End(control, config).serve();
+}
+
+}  // namespace uroce::wire_bench

@@ -1,0 +1,132 @@
+"""uroce-pingpong between two processes on the default wire.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import json
+import re
+import socket
+
+import harness
+from harness import PINGPONG
+
+ADDRESS = r"LID 0x0000, QPN (0x[0-9a-f]{6}), PSN (0x[0-9a-f]{6}), GID (\S+)"
+PERCENTILES = re.compile(r"p50 ([\d.]+) usec, p90 ([\d.]+) usec, p99 ([\d.]+) usec, "
+                         r"p99.9 ([\d.]+) usec, max ([\d.]+) usec")
+
+
+class Output(harness.PairTest):
+    def test_prints_the_lines_of_ibv_rc_pingpong_and_the_distribution(self):
+        client, server = self.good_pair(PINGPONG, "-n", 200)
+        for end in (client, server):
+            self.assertRegex(end.out, r"(?m)^  local address:  " + ADDRESS + "$")
+            self.assertRegex(end.out, r"(?m)^  remote address: " + ADDRESS + "$")
+            self.assertRegex(end.out, r"(?m)^1638400 bytes in [\d.]+ seconds = [\d.]+ Mbit/sec$")
+            self.assertRegex(end.out, r"(?m)^200 iters in [\d.]+ seconds = [\d.]+ usec/iter$")
+            self.assertIn("half of a round trip", end.out)
+            times = [float(t) for t in PERCENTILES.search(end.out).groups()]
+            self.assertEqual(times, sorted(times), end)
+            self.assertRegex(end.out, r"(?m)^  retransmits \d+, drops \d+")
+        mine, theirs = (re.findall(ADDRESS, end.out) for end in (client, server))
+        self.assertEqual(mine, theirs[::-1], "each end's local address is the other's remote one")
+
+    def test_json_goes_to_stdout_alone_or_to_a_file(self):
+        file = self.folder / "server.json"
+        client, server = self.good_pair(PINGPONG, "-n", 100, "-s", 64, client=["--json"],
+                                        server=[f"--json={file}"])
+        for text in (client.out, file.read_text("utf-8")):
+            results = json.loads(text)["results"]
+            self.assertEqual(results["n_iterations"], 100)
+            self.assertEqual(results["MsgSize"], 64)
+            self.assertLessEqual(results["t_min"], results["percentile_50"])
+            self.assertLessEqual(results["percentile_50"], results["percentile_99.9"])
+            self.assertLessEqual(results["percentile_99.9"], results["t_max"])
+            self.assertEqual(results["counters"]["drops"], 0)
+        self.assertIn("usec/iter", server.out)
+
+
+class Contents(harness.PairTest):
+    def checked(self, iterations, *arguments, server_checks=True):
+        client, server = self.good_pair(PINGPONG, "-c", "-n", iterations, *arguments)
+        self.assertIn(f"  {iterations} messages checked, every byte", client.out)
+        if server_checks:
+            self.assertIn(f"  {iterations} messages checked, every byte", server.out)
+        return client, server
+
+    def test_every_operation_carries_every_byte_at_all_sizes(self):
+        for operation, size, iterations in (("send", 1, 100), ("send", "1M", 20),
+                                            ("write", 64, 300), ("write", 100_001, 100),
+                                            ("read", 4097, 200)):
+            with self.subTest(operation=operation, size=size):
+                self.setUp()
+                self.checked(iterations, "--op", operation, "-s", size,
+                             server_checks=operation != "read")
+
+    def test_an_engine_lcore_carries_every_byte(self):
+        for operation in ("send", "write", "read"):
+            with self.subTest(operation=operation):
+                self.setUp()
+                self.checked(10, "--op", operation, "-s", 10000, "--drive", "lcore",
+                             server_checks=operation != "read")
+
+    def test_the_least_mtu_and_a_single_receive(self):
+        self.checked(50, "-m", 256, "-s", 20001, "-r", 1)
+
+    def test_a_lossy_wire_changes_no_byte(self):
+        for seed, operation in enumerate(("send", "write", "read")):
+            with self.subTest(operation=operation):
+                self.setUp()
+                client, server = self.checked(
+                    150, "--op", operation, "-s", 10000, "--start-psn", "0xffffe0", "--fault",
+                    harness.FAULTS.format(seed), server_checks=operation != "read")
+                self.assertRegex(client.out + server.out, r"retransmits [1-9]")
+
+
+class Addresses(harness.PairTest):
+    def test_ipv6_over_the_link_local_gid_in_a_vlan(self):
+        client, _ = self.good_pair(PINGPONG, "-g", 0, "-n", 50, "--set", "address.vlan=42")
+        self.assertRegex(client.out, r"local address: .*GID fe80::")
+
+
+class Exchange(harness.PairTest):
+    def test_different_parameters_are_told_at_both_ends(self):
+        client, server = self.pair(PINGPONG, client=["-s", 64, "-n", 10], server=["-s", 128])
+        self.one_line_error(client, 1, "size is 64 here and 128 there", "iters is 10 here")
+        self.one_line_error(server, 1, "size is 128 here and 64 there")
+
+    def test_another_program_at_the_other_end_is_told(self):
+        server = self.start_server(PINGPONG)
+        client = self.start_client(harness.BW).end()
+        self.one_line_error(client, 1, "uroce-pingpong", "uroce-bw")
+        self.one_line_error(server.end(20), 1, "uroce-pingpong", "uroce-bw")
+
+    def test_the_stock_exchange_both_ways(self):
+        client, server = self.good_pair(PINGPONG, "-n", 100, "-c", "-s", 10000,
+                                        client=["--stock"])
+        for end in (client, server):
+            self.assertIn("100 iters in", end.out)
+            self.assertIn("100 messages checked", end.out)
+
+    def test_a_stock_client_gets_the_text_it_expects(self):
+        # The Ethernet address of this client is given, since nobody is there to ask.
+        server = self.start_server(
+            PINGPONG, "--set", "address.neighbours=192.0.2.2=02:00:00:00:00:02")
+        gid = "00000000000000000000ffffc0000202"
+        with socket.create_connection(("localhost", self.port), 10) as channel:
+            channel.sendall(f"0000:00002a:abcdef:{gid}\0".encode())
+            reply = channel.recv(52, socket.MSG_WAITALL)
+            self.assertRegex(reply.decode(),
+                             r"^0000:[0-9a-f]{6}:[0-9a-f]{6}:0{20}ffffc0000201\0$")
+            channel.sendall(b"done\0")
+        # It sends no message then, which a server of ours does not wait for for ever.
+        self.one_line_error(server.end(30), 1, "peer silent")
+
+    def test_garbage_on_the_tcp_port_is_told(self):
+        server = self.start_server(PINGPONG)
+        with socket.create_connection(("localhost", self.port), 10) as channel:
+            channel.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            self.one_line_error(server.end(20), 1, "neither a uroce program nor")
+
+
+if __name__ == "__main__":
+    harness.main()
