@@ -18,7 +18,6 @@
 #include "common/args.h"
 #include "common/report.h"
 #include "common/signals.h"
-#include "dpdk_args.h"
 #include "wire_bench/yardstick.h"
 
 namespace uroce::wire_bench {
@@ -128,8 +127,8 @@ Result<Config> load(const Options& options, Side side, const std::string& socket
   // Both ends are this program's own.
   sources.flags.push_back({"port.side", std::string(name_of(side)), std::string(kProgram)});
   auto config = roce::load_config(sources);
-  if (config && roce::uses_socket(*config)) {
-    config->port.socket = socket;
+  if (config) {
+    config->port.socket = socket;  // other kinds of port do not look at it
   }
   return config;
 }

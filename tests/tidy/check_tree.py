@@ -41,7 +41,7 @@ LAYERS = {
     "<roce/*> of endpoint": (*TRANSPORT, "<infiniband/*>", "<roce/*> of verbs"),
     "app/common": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>"),
     "app": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>", "app/common"),
-    "bench": (*TRANSPORT, "<rte_*>", "<infiniband/*>", "<roce/*> of verbs", "<roce/*> of endpoint",
+    "bench": (*TRANSPORT, "endpoint", "<rte_*>", "<infiniband/*>", "<roce/*> of verbs", "<roce/*> of endpoint",
               "app/common"),
 }
 # These layers get the time as an argument and never wait: no clock, no threads.

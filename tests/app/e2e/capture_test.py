@@ -15,7 +15,6 @@ TSHARK = shutil.which("tshark")
 # Payloads that look like NFS make this dissector complain about what is no error of RoCE's.
 DISSECT = ["tshark", "--disable-protocol", "rpcordma", "-n", "-r"]
 RUNS = [(PINGPONG, ("--op", "send", "-n", "50", "-s", "3001")),
-        (BW, ("--op", "send", "-n", "60", "-s", "9000")),
         (BW, ("--op", "write", "-n", "60", "-s", "9001", "--data_validation")),
         (BW, ("--op", "read", "-n", "60", "-s", "9002"))]
 # What else there is: the search for the other end's Ethernet address.
@@ -57,8 +56,7 @@ class Captures(harness.PairTest):
                 files = self.capture(program, arguments)
                 self.check_icrc(files)
                 if TSHARK:
-                    for file in files:
-                        self.check_dissection(file)
+                    self.check_dissection(files[0])  # it takes seconds, and both ends see the same
 
     def test_dissection_took_place(self):
         if not TSHARK:
