@@ -40,7 +40,9 @@ double median(std::vector<double> values) {
 std::vector<double> Figure::ratios() const {
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(raw.size(), uroce.size()); ++i) {
-    ratios.push_back(raw[i] > 0 ? uroce[i] / raw[i] : 0);
+    if (raw[i] > 0) {
+      ratios.push_back(uroce[i] / raw[i]);
+    }
   }
   return ratios;
 }
@@ -52,9 +54,9 @@ std::string table(const Results& results) {
   for (const Figure& f : results.figures) {
     const auto ratios = f.ratios();
     const Range spread = range(ratios);
-    text += fmt::format("{:<7}{:<42}{:<10}{:>9.2f}{:>9.2f}{:>9.3f}   {:.3f}..{:.3f}\n", f.id,
+    text += fmt::format("{:<7}{:<42}{:<10}{:>9.2f}{:>9.2f}{:>9.3f}   {:.3f}..{:.3f} ({})\n", f.id,
                         f.what, f.unit, median(f.raw), median(f.uroce), median(ratios), spread.low,
-                        spread.high);
+                        spread.high, ratios.size());
   }
   text += "\ntime lost in gaps over 1 us before each round:";
   for (size_t i = 0; i < kEnds.size(); ++i) {

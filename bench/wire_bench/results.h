@@ -19,7 +19,8 @@ struct Figure {
   std::vector<double> raw;
   std::vector<double> uroce;
 
-  /// uroce over raw, round by round.
+  /// uroce over raw, round by round, without the void rounds: those whose raw figure is 0, since
+  /// something else had the CPUs.
   std::vector<double> ratios() const;
 };
 

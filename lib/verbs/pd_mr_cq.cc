@@ -1,8 +1,5 @@
 // Protection domains, memory regions and completion queues.
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -114,18 +111,9 @@ Result<Cq> Device::create_cq(int entries) {
 }
 
 int Cq::poll(std::span<ibv_wc> out) {
-  std::array<Cqe, 32> cqes;
-  size_t taken = 0;
-  while (taken < out.size()) {
-    const size_t want = std::min(cqes.size(), out.size() - taken);
-    const size_t n = state_->queue.poll({cqes.data(), want});
-    std::transform(cqes.begin(), cqes.begin() + static_cast<ptrdiff_t>(n),
-                   out.begin() + static_cast<ptrdiff_t>(taken), to_wc);
-    taken += n;
-    if (n < want) {
-      break;
-    }
-  }
+  ibv_wc* to = out.data();
+  const size_t taken =
+      state_->queue.poll(out.size(), [&to](const Cqe& cqe) { *to++ = to_wc(cqe); });
   return taken == 0 && state_->queue.overrun() ? -EOVERFLOW : static_cast<int>(taken);
 }
 

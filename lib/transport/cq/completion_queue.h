@@ -37,17 +37,30 @@ class CompletionQueue {
   /// True when a completion has been lost. Thread: any.
   bool overrun() const { return overrun_.load(std::memory_order_relaxed); }
 
-  /// Takes up to out.size() completions, oldest first; returns how many. Thread: consumer.
-  size_t poll(std::span<Cqe> out) {
-    size_t n = 0;
-    while (n < out.size() && ring_.available() > 0) {
-      const Cqe& cqe = ring_.front();
+  /// Calls take(const Cqe&) for up to `limit` completions, oldest first; returns for how many.
+  /// Thread: consumer.
+  template <class Take>
+  size_t poll(size_t limit, Take&& take) {
+    size_t taken = 0;
+    size_t popped = 0;
+    const size_t n = ring_.available();
+    for (; taken < limit && popped < n; ++popped) {
+      const Cqe& cqe = ring_.front(popped);
       if (cqe.qpn != kPurged) {
-        out[n++] = cqe;
+        take(cqe);
+        ++taken;
       }
-      ring_.pop();
     }
-    return n;
+    if (popped > 0) {
+      ring_.pop(popped);
+    }
+    return taken;
+  }
+
+  /// The same into an array.
+  size_t poll(std::span<Cqe> out) {
+    Cqe* to = out.data();
+    return poll(out.size(), [&to](const Cqe& cqe) { *to++ = cqe; });
   }
 
   /// Makes the completions of a QP that was reset or destroyed undeliverable. The engine must have

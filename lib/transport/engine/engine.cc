@@ -89,7 +89,7 @@ Instant Engine::next_event(Instant now) const {
 }
 
 void Engine::receive() {
-  std::array<Frame, kRxBurst> frames;
+  const std::span<Frame> frames(rx_);
   const size_t n = port_.rx_burst(now_, frames);
   if (n == 0) {
     return;
@@ -100,7 +100,7 @@ void Engine::receive() {
     }
     handle(frames[i]);
   }
-  port_.release({frames.data(), n});
+  port_.release(frames.first(n));
 }
 
 void Engine::receive_local() {

@@ -129,6 +129,7 @@ class Engine {
   Instant now_;
   bool same_thread_ = true;
 
+  std::array<Frame, kRxBurst> rx_{};  // the burst being handled; a member, so as not to be cleared
   // Frames for the port: [0, ready_) are built, [ready_, blank_) are blank.
   std::array<Frame, kTxBurst> tx_{};
   size_t ready_ = 0;

@@ -17,22 +17,24 @@ uint8_t* Step::open(const Path& path, const PacketSpec& spec) {
   const wire::OpcodeInfo& info = wire::kOpcodes[spec.opcode];
   const auto extensions = static_cast<uint32_t>(info.headers_len - wire::Bth::kSize);
   pad_ = -spec.payload_len & 3;
-  uint8_t* const frame = blanks_[used_].data;
-  path.write_headers(frame,
+  path.write_headers(header_.data(),
                      extensions + spec.payload_len + pad_ + static_cast<uint32_t>(wire::kIcrcSize));
-  l3_ = frame + path.l3_at();
-  uint8_t* const bth = frame + path.bth_at();
+  l3_ = header_.data() + path.l3_at();
+  uint8_t* const bth = header_.data() + path.bth_at();
   bth[wire::Bth::kOpcodeAt] = spec.opcode;
   bth[wire::Bth::kFlagsAt] = static_cast<uint8_t>((spec.solicited ? wire::Bth::kSolicitedBit : 0u) |
                                                   pad_ << wire::Bth::kPadShift);
   store_be<uint32_t>(bth + wire::Bth::kAckReqAt,
                      (spec.ack_req ? 0x8000'0000u : 0u) | spec.psn.value());
-  at_ = bth + info.headers_len;
+  header_end_ = bth + info.headers_len;
   return bth + wire::Bth::kSize;
 }
 
 void Step::begin_payload() {
-  crc_ = wire::icrc_of_headers(l3_, static_cast<size_t>(at_ - l3_));
+  crc_ = wire::icrc_of_headers(l3_, static_cast<size_t>(header_end_ - l3_));
+  // Whole lines: a fixed size is cheaper, and the frame has room for it.
+  std::memcpy(blanks_[used_].data, header_.data(), header_.size());
+  at_ = blanks_[used_].data + (header_end_ - header_.data());
 }
 
 void Step::append(const uint8_t* data, uint32_t len) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -76,10 +77,14 @@ class Step {
   size_t used_ = 0;
   size_t limit_ = 0;
   // The packet under construction.
-  uint8_t* l3_ = nullptr;
-  uint8_t* at_ = nullptr;
+  uint8_t* l3_ = nullptr;          // in header_
+  uint8_t* header_end_ = nullptr;  // in header_
+  uint8_t* at_ = nullptr;          // in the frame
   uint32_t crc_ = 0;
   uint32_t pad_ = 0;
+  // Headers are put together here and copied into the frame once: the frame's lines come from
+  // another core, and reading back what was just written there would wait for them.
+  alignas(64) std::array<uint8_t, 128> header_;
 };
 
 }  // namespace roce
