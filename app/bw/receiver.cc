@@ -81,7 +81,7 @@ bool Receiver::post_batch() {
 }
 
 bool Receiver::post_notice_receive() {
-  static ibv_sge none{}; ibv_recv_wr wr{}; wr.sg_list = &none;
+  ibv_recv_wr wr{};
   ibv_recv_wr* bad = nullptr;
   return !failed(connection_.qp().post_recv(&wr, &bad), "posting a receive");
 }
@@ -157,7 +157,7 @@ bool Receiver::take_group(const ibv_wc& wc) {
   for (uint64_t i = 0; i < count; ++i, ++received_) {
     findings_.note(pattern_.check({place_of(received_, plan_.ring()), plan_.size}, received_));
   }
-  static ibv_sge none{}; ibv_send_wr credit{}; credit.sg_list = &none;
+  ibv_send_wr credit{};
   credit.opcode = IBV_WR_SEND;
   credit.send_flags = IBV_SEND_SIGNALED;
   ibv_send_wr* bad = nullptr;

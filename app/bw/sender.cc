@@ -201,7 +201,7 @@ void Sender::place(ibv_send_wr& wr, ibv_sge& sge, uint64_t message) {
 
 /// Tells the receiver that the messages since the last notice are all there.
 bool Sender::post_notice() {
-  static ibv_sge none{}; ibv_send_wr wr{}; wr.sg_list = &none;
+  ibv_send_wr wr{};
   wr.wr_id = kNoticeId;
   wr.opcode = IBV_WR_SEND_WITH_IMM;
   wr.imm_data = htonl(static_cast<uint32_t>(posted_ - noticed_));
@@ -264,7 +264,7 @@ void Sender::poll_credits() {
 
 bool Sender::post_credit_receives(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    static ibv_sge none{}; ibv_recv_wr wr{}; wr.sg_list = &none;
+    ibv_recv_wr wr{};
     ibv_recv_wr* bad = nullptr;
     if (failed(connection_.qp().post_recv(&wr, &bad), "posting a receive")) {
       return false;

@@ -43,7 +43,7 @@ class Sender {
  private:
   static constexpr size_t kPollBatch = 16;
   struct Mark {
-    uint64_t message;
+    uint64_t message = 0;
     roce::Instant time;
   };
 

@@ -50,7 +50,7 @@ std::vector<double> Figure::ratios() const {
 std::string table(const Results& results) {
   std::string text = fmt::format("{}\n\n", results.wire);
   text += fmt::format("{:<7}{:<42}{:<10}{:>9}{:>9}{:>9}   {}\n", "id", "what", "unit", "raw",
-                      "uroce", "ratio", "min..max");
+                      "uroce", "ratio", "min..max (rounds)");
   for (const Figure& f : results.figures) {
     const auto ratios = f.ratios();
     const Range spread = range(ratios);

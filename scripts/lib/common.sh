@@ -56,6 +56,7 @@ set_up() {
     done
     ((${#missing[@]})) || return 0
     quietly "configuring ${dir#"$root"/}/" meson configure "$dir" "${missing[@]}"
+    quietly "configuring ${dir#"$root"/}/" ninja -C "$dir" build.ninja --quiet
   fi
   touch -- "$stamp"
   for option in "${missing[@]}"; do
@@ -66,7 +67,7 @@ set_up() {
 
 # compile FOLDER: brings it up to date; silent unless a person watches or it fails.
 compile() {
-  local command=(ninja -C "$1" ${UROCE_JOBS:+"-j$UROCE_JOBS"}) what="building ${1#"$root"/}/"
+  local command=(ninja -C "$1" ${BUILD_JOBS:+"-j$BUILD_JOBS"}) what="building ${1#"$root"/}/"
   if [[ -t 1 ]]; then
     "${command[@]}" || die "$what failed"
   else

@@ -22,7 +22,7 @@ class NetSim : public testing::TestWithParam<Scenario> {};
 
 /// True when a side gave up.
 bool run_seed(const Scenario& scenario, uint64_t seed) {
-  SCOPED_TRACE("repeat with: UROCE_SIM_SEED=" + std::to_string(seed) +
+  SCOPED_TRACE("repeat with: UROCE_TEST_SEED=" + std::to_string(seed) +
                " build/tests/sim/sim_tests --gtest_filter='*/" + scenario.name + "'");
   SimOptions options;
   options.seed = seed;
@@ -59,7 +59,7 @@ bool run_seed(const Scenario& scenario, uint64_t seed) {
 }
 
 TEST_P(NetSim, EveryByteArrivesOnceAndInOrder) {
-  if (const char* one = std::getenv("UROCE_SIM_SEED")) {
+  if (const char* one = std::getenv("UROCE_TEST_SEED")) {
     run_seed(GetParam(), std::strtoull(one, nullptr, 10));
     return;
   }

@@ -113,8 +113,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("root", nargs="?", default=".", type=Path)
     parser.add_argument("--build", required=True, type=Path, help="a build folder that is set up")
-    parser.add_argument("--cache", default=os.environ.get("UROCE_LINT_CACHE"),
-                        help="default: UROCE_LINT_CACHE, else lint-cache in the build folder")
+    parser.add_argument("--cache", default=os.environ.get("LINT_CACHE"),
+                        help="default: LINT_CACHE, else lint-cache in the build folder")
     parser.add_argument("--report", type=Path, help="writes 'PASSED FAILED SKIPPED' into this file")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
