@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "common/run/session.h"
+
 namespace uroce::bw {
 namespace {
 
@@ -87,15 +89,19 @@ bool Receiver::post_notice_receive() {
 }
 
 bool Receiver::turn(app::Progress& progress) {
+  if (!sees_messages()) {
+    app::wait_a_little(endpoint_);
+    return true;
+  }
   bool fine = true;
-  for (int i = 0; i < kRounds && fine; ++i) {
+  moved_ = true;
+  // A thread that yields comes back late, and must look elsewhere before it yields again.
+  for (int i = 0; i < kRounds && fine && (drives_ || moved_); ++i) {
     moved_ = false;
     if (drives_) {
       endpoint_.poll();
     }
-    if (sees_messages()) {
-      fine = poll_receives();
-    }
+    fine = poll_receives();
     if (!drives_ && !moved_) {
       endpoint_.poll();  // the engine's thread may need this CPU
     }

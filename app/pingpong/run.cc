@@ -232,7 +232,7 @@ Status Run::bounce() {
 
 Status Run::serve_reads() {
   const auto line = app::serve_until_closed(session_, [this] {
-    session_.poll();
+    app::wait_a_little(session_.endpoint());
     return true;
   });
   if (!line) {

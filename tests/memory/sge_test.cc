@@ -29,9 +29,9 @@ class SgeTest : public testing::Test {
 
   std::string take(std::span<const Sge> list, SgePosition& position, uint32_t len) {
     std::string out;
-    fault_ = walk(table_, 1, list, position, len, Access::none, [&](const uint8_t* p, uint32_t n) {
-      out.append(reinterpret_cast<const char*>(p), n);
-    });
+    fault_ = walk(
+        {table_, 1}, list, position, len, Access::none,
+        [&](const uint8_t* p, uint32_t n) { out.append(reinterpret_cast<const char*>(p), n); });
     return out;
   }
 

@@ -1,6 +1,6 @@
 """Runs clang-format, clang-tidy and shellcheck over the tree.
 
-    lint.py --build FOLDER [--cache FOLDER] [--report FILE] [ROOT]
+    lint.py --build FOLDER [--cache FOLDER] [--report FILE] [--format-only] [ROOT]
 
 FOLDER holds compile_commands.json. clang-tidy remembers what was clean (by the content of a file
 and of all that it includes, .clang-tidy, the flags and the tool's version), so that only what has
@@ -116,6 +116,7 @@ def main():
     parser.add_argument("--cache", default=os.environ.get("LINT_CACHE"),
                         help="default: LINT_CACHE, else lint-cache in the build folder")
     parser.add_argument("--report", type=Path, help="writes 'PASSED FAILED SKIPPED' into this file")
+    parser.add_argument("--format-only", action="store_true", help="leave out clang-tidy")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
     cache = source_tree.GoodCache(options.cache or build / "lint-cache")
@@ -123,8 +124,9 @@ def main():
     results = {
         "clang-format": format_findings(root, [path for path in paths if source_tree.is_code(path)]),
         "shellcheck": shell_findings(root, paths),
-        "clang-tidy": tidy_findings(root, build, cache),
     }
+    if not options.format_only:
+        results["clang-tidy"] = tidy_findings(root, build, cache)
     for tool, findings in results.items():
         for line in findings:
             print(f"{tool}: {line.removeprefix(str(root) + '/')}")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@ using roce::Status;
 constexpr std::chrono::seconds kLinkLimit{10};
 constexpr std::chrono::seconds kCloseLimit{10};
 constexpr int kPollsARound = 16;
+constexpr std::chrono::microseconds kNap{20};
 
 tl::unexpected<roce::Error> pass_on(roce::Error error) {
   return tl::make_unexpected(std::move(error));
@@ -31,9 +33,7 @@ tl::unexpected<roce::Error> pass_on(roce::Error error) {
 // The callback may outlive a move of the session, so it holds the endpoint, which stays in place.
 std::function<bool()> polling(roce::Endpoint& endpoint) {
   return [&endpoint] {
-    for (int i = 0; i < kPollsARound; ++i) {
-      endpoint.poll();
-    }
+    wait_a_little(endpoint);
     return !stop_requested();
   };
 }
@@ -55,6 +55,16 @@ Result<std::unique_ptr<roce::Endpoint>> open_endpoint(const Config& config, RcOp
 }
 
 }  // namespace
+
+void wait_a_little(roce::Endpoint& endpoint) {
+  if (endpoint.config().engine.drive == roce::Drive::lcore) {
+    std::this_thread::sleep_for(kNap);
+    return;
+  }
+  for (int i = 0; i < kPollsARound; ++i) {
+    endpoint.poll();
+  }
+}
 
 Result<Session> Session::open(const CommonOptions& options, const Config& config, RcOptions& rc,
                               const std::function<void()>& on_listen) {
@@ -119,16 +129,10 @@ Status Session::wait_for_link() {
   return {};
 }
 
-void Session::poll() {
-  for (int i = 0; i < kPollsARound; ++i) {
-    endpoint_->poll();
-  }
-}
-
 void Session::wait_for_leave(std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   while (std::chrono::steady_clock::now() < end && channel_->peer_state() == PeerState::present) {
-    poll();
+    wait_a_little(*endpoint_);
   }
 }
 
@@ -146,9 +150,7 @@ void Session::wait_patiently(std::chrono::milliseconds limit) {
 void Session::wait_to_close() {
   channel_->set_waiting({.progress =
                              [endpoint = endpoint_.get()] {
-                               for (int i = 0; i < kPollsARound; ++i) {
-                                 endpoint->poll();
-                               }
+                               wait_a_little(*endpoint);
                                return true;
                              },
                          .limit = kCloseLimit});

@@ -27,6 +27,10 @@ inline constexpr std::string_view kDeviceName = "uroce0";
 /// How long an end waits for a step of the other that follows at once.
 inline constexpr std::chrono::seconds kStepLimit{20};
 
+/// A few rounds of the device, when this thread drives it; else a short sleep, since the engine's
+/// thread may have to share this CPU. For waits outside of what is measured.
+void wait_a_little(roce::Endpoint& endpoint);
+
 class Session {
  public:
   /// Opens the device and completes `rc` by it; the server then waits for a client, after
@@ -42,8 +46,6 @@ class Session {
   /// Waits until the wire carries frames. ENOLINK names the peer's absence.
   roce::Status wait_for_link();
 
-  /// A few rounds of the device.
-  void poll();
   /// Polls the device until the other end has stopped or closed the channel, at most for
   /// `limit`.
   void wait_for_leave(std::chrono::milliseconds limit);

@@ -52,10 +52,10 @@ enum class DropReason : uint8_t {
   rnr_wait,           ///< a request ahead of the one that got an RNR NAK
   // Local.
   no_buffer,
-  count_,
+  count,
 };
 
-inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::count_);
+inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::count);
 
 /// Names as printed, exported and documented; index = the enumerator's value.
 inline constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames = {

@@ -8,17 +8,17 @@
 
 namespace roce {
 
-inline constexpr uint32_t kMaxSge = 32;             ///< scatter/gather entries of a work request
-inline constexpr uint32_t kMaxInline = 512;         ///< bytes of an inline work request
-inline constexpr uint32_t kMaxQpWr = 16'384;        ///< work requests of a send or receive queue
-inline constexpr uint32_t kMaxCqe = 1u << 20;       ///< entries of a completion queue
-inline constexpr uint32_t kMaxMessage = 1u << 31;   ///< bytes of a message (C9-94)
-inline constexpr uint32_t kMaxRdAtomic = 128;       ///< READs and atomics in flight of a QP
-inline constexpr uint32_t kMinPmtu = 256;           ///< bytes
-inline constexpr uint32_t kMaxPmtu = 4096;          ///< bytes
+inline constexpr uint32_t kMaxSge = 32;            ///< scatter/gather entries of a work request
+inline constexpr uint32_t kMaxInline = 512;        ///< bytes of an inline work request
+inline constexpr uint32_t kMaxQpWr = 16'384;       ///< work requests of a send or receive queue
+inline constexpr uint32_t kMaxCqe = 1u << 20;      ///< entries of a completion queue
+inline constexpr uint32_t kMaxMessage = 1u << 31;  ///< bytes of a message (C9-94)
+inline constexpr uint32_t kMaxRdAtomic = 128;      ///< READs and atomics in flight of a QP
+inline constexpr uint32_t kMinPmtu = 256;          ///< bytes
+inline constexpr uint32_t kMaxPmtu = 4096;         ///< bytes
 inline constexpr uint32_t kQpnBits = 24;
-inline constexpr size_t kRxBurst = 32;              ///< frames taken from the port in one poll
-inline constexpr size_t kTxBurst = 32;              ///< frames built before they are handed to the port
+inline constexpr size_t kRxBurst = 32;  ///< frames taken from the port in one poll
+inline constexpr size_t kTxBurst = 32;  ///< frames built before they are handed to the port
 /// Bytes that RoCEv2 may put around a payload inside an IP packet: the largest headers (IPv6, UDP,
 /// BTH, DETH, AtomicETH), pad and ICRC. A port's MTU must exceed the path MTU by this much.
 inline constexpr uint32_t kPacketOverhead = 80;

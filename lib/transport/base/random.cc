@@ -35,6 +35,8 @@ class KernelRandom {
 
 }  // namespace
 
-RandomSource system_random() { return KernelRandom(); }
+RandomSource system_random() {
+  return KernelRandom();
+}
 
 }  // namespace roce

@@ -33,7 +33,7 @@ RegionTable::~RegionTable() {
   munmap(slots_, bytes_);
 }
 
-Result<uint32_t> RegionTable::add(MemoryRegion region) {
+Result<uint32_t> RegionTable::add(const MemoryRegion& region) {
   if (size_ == max_regions_) {
     return failure(ENOMEM, "all " + std::to_string(max_regions_) +
                                " memory regions are in use; deregister some or raise the limit");
@@ -43,8 +43,8 @@ Result<uint32_t> RegionTable::add(MemoryRegion region) {
     MemoryRegion& slot = slots_[key & index_mask_];
     // Key 0 is what an application that forgot to fill in the field would send.
     if (slot.host == nullptr && key != 0 && key != slot.key) {
-      region.key = key;
       slot = region;
+      slot.key = key;
       ++size_;
       return key;
     }

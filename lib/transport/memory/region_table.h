@@ -24,7 +24,7 @@ class RegionTable {
 
   /// Registers `region` (its key is chosen here) and returns the key. ENOMEM when the table is
   /// full.
-  Result<uint32_t> add(MemoryRegion region);
+  Result<uint32_t> add(const MemoryRegion& region);
 
   /// Forgets the key; false when there is no such region.
   bool remove(uint32_t key);

@@ -23,6 +23,12 @@ struct SgePosition {
   uint32_t offset = 0;  ///< bytes into entry `index`
 };
 
+/// Where keys are looked up, and for whom.
+struct MemoryDomain {
+  const RegionTable& regions;
+  uint32_t pd;
+};
+
 enum class MemoryFault : uint8_t {
   none,
   protection,  ///< key unknown, of another PD, without the right, or range outside the region
@@ -44,8 +50,8 @@ inline void advance(std::span<const Sge> list, SgePosition& at, uint64_t len) {
 /// Calls visit(uint8_t* host, uint32_t len) for the pieces of the `len` bytes at `at`, in order,
 /// and moves `at` behind them. On a fault the pieces before it have been visited.
 template <class Visit>
-MemoryFault walk(const RegionTable& regions, uint32_t pd, std::span<const Sge> list,
-                 SgePosition& at, uint32_t len, Access needed, Visit&& visit) {
+MemoryFault walk(const MemoryDomain& domain, std::span<const Sge> list, SgePosition& at,
+                 uint32_t len, Access needed, Visit&& visit) {
   while (len > 0) {
     if (at.index >= list.size()) {
       return MemoryFault::length;
@@ -53,7 +59,7 @@ MemoryFault walk(const RegionTable& regions, uint32_t pd, std::span<const Sge> l
     const Sge& sge = list[at.index];
     const uint32_t n = std::min(len, sge.length - at.offset);
     if (n > 0) {
-      uint8_t* host = regions.resolve(sge.lkey, pd, sge.addr + at.offset, n, needed);
+      uint8_t* host = domain.regions.resolve(sge.lkey, domain.pd, sge.addr + at.offset, n, needed);
       if (host == nullptr) {
         return MemoryFault::protection;
       }

@@ -217,7 +217,7 @@ std::optional<CompletionStatus> Completer::place(const RegionTable& regions, con
                                                  uint32_t len) const {
   SgePosition at;
   advance(wqe.sges(), at, offset);
-  const MemoryFault fault = walk(regions, core_.pd, wqe.sges(), at, len, Access::local_write,
+  const MemoryFault fault = walk({regions, core_.pd}, wqe.sges(), at, len, Access::local_write,
                                  [&data](uint8_t* host, uint32_t n) {
                                    std::memcpy(host, data, n);
                                    data += n;

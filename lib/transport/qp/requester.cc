@@ -164,7 +164,7 @@ bool Requester::append_payload(Step& step, const SendWqe& wqe, uint32_t offset, 
     advance(wqe.sges(), cursor_, offset);
   }
   const MemoryFault fault =
-      walk(step.regions(), core_.pd, wqe.sges(), cursor_, len, Access::none,
+      walk({step.regions(), core_.pd}, wqe.sges(), cursor_, len, Access::none,
            [&step](const uint8_t* data, uint32_t n) { step.append(data, n); });
   if (fault != MemoryFault::none) {
     cursor_psn_ = psn - 1;  // the position is in mid-packet: no packet may go on from there

@@ -16,10 +16,10 @@ using wire::Verb;
 constexpr NakCode kInvalid = NakCode::invalid_request;
 constexpr CompletionStatus kRemoteInvalid = CompletionStatus::remote_invalid_request;
 constexpr RequestOutcome kExecuted{};
-constexpr RequestOutcome kNotReady{RequestOutcome::receiver_not_ready};
+constexpr RequestOutcome kNotReady{RequestOutcome::Kind::receiver_not_ready};
 
 constexpr RequestOutcome refuse(NakCode nak, CompletionStatus local) {
-  return {RequestOutcome::refused, nak, local};
+  return {RequestOutcome::Kind::refused, nak, local};
 }
 
 }  // namespace
@@ -43,20 +43,20 @@ DropReason Responder::on_request(const wire::Packet& packet, const RegionTable& 
   gap_nak_sent_ = rnr_nak_sent_ = false;
   const RequestOutcome outcome = execute(packet, regions);
   switch (outcome.kind) {
-    case RequestOutcome::executed:
+    case RequestOutcome::Kind::executed:
       if (packet.info->verb == Verb::read || packet.info->verb == Verb::atomic) {
         answer_ = Answer::none;  // its response acknowledges everything before it, too
       } else if (packet.ack_req) {
         answer_ = Answer::ack;
       }
       break;
-    case RequestOutcome::receiver_not_ready:
+    case RequestOutcome::Kind::receiver_not_ready:
       ++core_.counters.rnr_naks_sent;
       rnr_nak_sent_ = true;
       answer_ = Answer::nak;
       syndrome_ = wire::rnr_syndrome(core_.attr.min_rnr_timer);
       break;
-    case RequestOutcome::refused:
+    case RequestOutcome::Kind::refused:
       refuse_request(outcome);
       break;
   }
@@ -176,7 +176,7 @@ RequestOutcome Responder::on_send(const wire::Packet& packet, const RegionTable&
     return refuse(kInvalid, CompletionStatus::local_length_error);
   }
   const uint8_t* from = packet.payload;
-  const MemoryFault fault = walk(regions, core_.pd, wqe.sges(), place_, packet.payload_len,
+  const MemoryFault fault = walk({regions, core_.pd}, wqe.sges(), place_, packet.payload_len,
                                  Access::local_write, [&from](uint8_t* host, uint32_t n) {
                                    std::memcpy(host, from, n);
                                    from += n;
@@ -208,7 +208,7 @@ RequestOutcome Responder::on_write(const wire::Packet& packet, const RegionTable
   }
   if (packet.info->first) {
     const RequestOutcome opened = open_write(packet, regions);
-    if (opened.kind != RequestOutcome::executed) {
+    if (opened.kind != RequestOutcome::Kind::executed) {
       return opened;
     }
   }

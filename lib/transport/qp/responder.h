@@ -20,7 +20,9 @@ namespace roce {
 
 /// What became of a request that arrived in order.
 struct RequestOutcome {
-  enum Kind : uint8_t { executed, receiver_not_ready, refused } kind = executed;
+  enum class Kind : uint8_t { executed, receiver_not_ready, refused };
+
+  Kind kind = Kind::executed;
   wire::NakCode nak = wire::NakCode::invalid_request;
   /// What a receive WQE in use ends with.
   CompletionStatus local = CompletionStatus::remote_invalid_request;

@@ -40,7 +40,7 @@ void Responder::pull_read(Step& step, Reply& reply) {
     // R11: the region vanished; the NAK takes the place of this response.
     expected_ = reply.first_psn + reply.next;
     replies_.reset(replies_.capacity());
-    refuse_request({RequestOutcome::refused, wire::NakCode::remote_access_error,
+    refuse_request({RequestOutcome::Kind::refused, wire::NakCode::remote_access_error,
                     CompletionStatus::remote_access_error});
     return;
   }

@@ -39,19 +39,19 @@ constexpr bool is_read_or_atomic(SendOpcode op) {
 /// One cache line holds everything of a WQE with one SGE; further SGEs, or inline data beyond 16
 /// bytes, run on into the following lines of the slot.
 struct alignas(64) SendWqe {
-  uint64_t wr_id;
-  uint64_t remote_addr;  ///< RDMA: address at the responder
-  uint32_t length;       ///< bytes of the message
-  uint32_t imm_or_rkey;  ///< immediate data (host order), or the key that SEND_INV invalidates
-  uint32_t rkey;         ///< RDMA: key of the responder's region
-  Psn first_psn;         ///< engine's: given on admission
-  uint32_t psn_count;    ///< engine's: PSNs that the message takes, at least 1
-  SendOpcode opcode;
-  uint8_t flags;
-  uint8_t sge_count;
-  uint8_t reserved;
-  uint64_t compare_or_add;  ///< atomics: what to compare with, or to add
-  Sge sge;                  ///< the first of `sge_count`; inline data starts here instead
+  uint64_t wr_id = 0;
+  uint64_t remote_addr = 0;  ///< RDMA: address at the responder
+  uint32_t length = 0;       ///< bytes of the message
+  uint32_t imm_or_rkey = 0;  ///< immediate data (host order), or the key that SEND_INV invalidates
+  uint32_t rkey = 0;         ///< RDMA: key of the responder's region
+  Psn first_psn;             ///< engine's: given on admission
+  uint32_t psn_count = 0;    ///< engine's: PSNs that the message takes, at least 1
+  SendOpcode opcode = SendOpcode::rdma_write;
+  uint8_t flags = 0;
+  uint8_t sge_count = 0;
+  uint8_t reserved = 0;
+  uint64_t compare_or_add = 0;  ///< atomics: what to compare with, or to add
+  Sge sge;                      ///< the first of `sge_count`; inline data starts here instead
 
   std::span<const Sge> sges() const { return {&sge, sge_count}; }
   uint8_t* inline_data() { return reinterpret_cast<uint8_t*>(&sge); }
@@ -71,10 +71,10 @@ struct alignas(64) SendWqe {
 static_assert(sizeof(SendWqe) == 64 && offsetof(SendWqe, sge) == 48);
 
 struct alignas(32) RecvWqe {
-  uint64_t wr_id;
-  uint32_t sge_count;
-  uint32_t length;  ///< bytes of room in all
-  Sge sge;          ///< the first of `sge_count`
+  uint64_t wr_id = 0;
+  uint32_t sge_count = 0;
+  uint32_t length = 0;  ///< bytes of room in all
+  Sge sge;              ///< the first of `sge_count`
 
   std::span<const Sge> sges() const { return {&sge, sge_count}; }
 };

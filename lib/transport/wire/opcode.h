@@ -133,25 +133,25 @@ consteval std::array<OpcodeInfo, 256> make_opcode_table() {
     add(t, send_only_imm,
         {.verb = Verb::send, .first = true, .last = true, .payload = true, .imm = true});
   }
-  constexpr Transport rc = Transport::rc;
-  add(rc, read_request, {.verb = Verb::read, .first = true, .last = true, .reth = true});
-  add(rc, read_response_first,
+  constexpr Transport kRc = Transport::rc;
+  add(kRc, read_request, {.verb = Verb::read, .first = true, .last = true, .reth = true});
+  add(kRc, read_response_first,
       {.verb = Verb::response, .first = true, .payload = true, .aeth = true});
-  add(rc, read_response_middle, {.verb = Verb::response, .payload = true});
-  add(rc, read_response_last,
+  add(kRc, read_response_middle, {.verb = Verb::response, .payload = true});
+  add(kRc, read_response_last,
       {.verb = Verb::response, .last = true, .payload = true, .aeth = true});
-  add(rc, read_response_only,
+  add(kRc, read_response_only,
       {.verb = Verb::response, .first = true, .last = true, .payload = true, .aeth = true});
-  add(rc, acknowledge, {.verb = Verb::response, .first = true, .last = true, .aeth = true});
-  add(rc, atomic_acknowledge,
+  add(kRc, acknowledge, {.verb = Verb::response, .first = true, .last = true, .aeth = true});
+  add(kRc, atomic_acknowledge,
       {.verb = Verb::response, .first = true, .last = true, .aeth = true, .atomic_ack_eth = true});
-  add(rc, cmp_swap, {.verb = Verb::atomic, .first = true, .last = true, .atomic_eth = true});
-  add(rc, fetch_add, {.verb = Verb::atomic, .first = true, .last = true, .atomic_eth = true});
-  add(rc, send_last_inv, {.verb = Verb::send, .last = true, .payload = true, .ieth = true});
-  add(rc, send_only_inv,
+  add(kRc, cmp_swap, {.verb = Verb::atomic, .first = true, .last = true, .atomic_eth = true});
+  add(kRc, fetch_add, {.verb = Verb::atomic, .first = true, .last = true, .atomic_eth = true});
+  add(kRc, send_last_inv, {.verb = Verb::send, .last = true, .payload = true, .ieth = true});
+  add(kRc, send_only_inv,
       {.verb = Verb::send, .first = true, .last = true, .payload = true, .ieth = true});
-  add(rc, flush, {.verb = Verb::flush, .first = true, .last = true, .reth = true, .feth = true});
-  add(rc, atomic_write,
+  add(kRc, flush, {.verb = Verb::flush, .first = true, .last = true, .reth = true, .feth = true});
+  add(kRc, atomic_write,
       {.verb = Verb::atomic_write, .first = true, .last = true, .payload = true, .reth = true});
   table[kCnpOpcode] = {.known = true,
                        .verb = Verb::congestion,
