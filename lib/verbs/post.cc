@@ -83,7 +83,9 @@ int check_send(QpState& qp, const ibv_send_wr& wr, uint64_t length) {
 /// The lists have one layout (compat.h).
 template <class Wr>
 void copy_sges(void* to, const Wr& wr) {
-  std::memcpy(to, wr.sg_list, static_cast<size_t>(wr.num_sge) * sizeof(ibv_sge));
+  if (wr.num_sge > 0) {
+    std::memcpy(to, wr.sg_list, static_cast<size_t>(wr.num_sge) * sizeof(ibv_sge));
+  }
 }
 
 void copy_inline(SendWqe& wqe, const ibv_send_wr& wr) {

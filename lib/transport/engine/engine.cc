@@ -198,12 +198,18 @@ void Engine::expire() {
 
 void Engine::settle() {
   doorbells_.take([this](Qp& qp) { active_.add(qp); });
-  if (ready_ > 0 || (active_.empty() && !link_.wants_tx())) {
-    return;  // the port has yet to take what is built (back-pressure), or there is nothing to do
+  if (active_.empty() && !link_.wants_tx()) {
+    return;
   }
-  fill_blanks();
-  pull_link_frames();
-  Step step(now_, regions_, {tx_.data() + ready_, blank_ - ready_});
+  // Back-pressure: while the port has yet to take what is built, nothing more is built. Timers,
+  // errors and completions go on all the same, or a dead port would keep its queue pairs from
+  // giving up.
+  const bool may_build = ready_ == 0;
+  if (may_build) {
+    fill_blanks();
+    pull_link_frames();
+  }
+  Step step(now_, regions_, {tx_.data() + ready_, may_build ? blank_ - ready_ : 0});
   ActiveList later;
   while (!active_.empty()) {
     Qp& qp = active_.pop();

@@ -270,7 +270,8 @@ Instant Completer::deadline() const {
   if (window_.hold_until() != Instant{}) {
     return window_.hold_until();
   }
-  if (core_.attr.timeout == 0 || window_.in_flight() == 0) {
+  // Also after a rewind that could not be sent yet: the port may have died.
+  if (core_.attr.timeout == 0 || !window_.anything_outstanding()) {
     return kNever;
   }
   return window_.timer_base() + wire::ack_timeout(core_.attr.timeout);
