@@ -55,9 +55,6 @@ int check_send(QpState& qp, const ibv_send_wr& wr, uint64_t length) {
   if (!opcode_supported(wr.opcode)) {
     return refuse(qp, EINVAL, "this opcode is not supported on an RC queue pair");
   }
-  if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > qp.cap.max_send_sge) {
-    return refuse(qp, EINVAL, "num_sge is above the queue pair's max_send_sge");
-  }
   if (length > kMaxMessage) {
     return refuse(qp, EINVAL, "the message is longer than 2^31 bytes");
   }
@@ -126,6 +123,10 @@ void fill(SendWqe& wqe, const ibv_send_wr& wr, uint32_t length) {
 }
 
 int post_one(QpState& qp, const ibv_send_wr& wr) {
+  // Before the list is looked at: a wrong count must not lead past its end.
+  if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > qp.cap.max_send_sge) {
+    return refuse(qp, EINVAL, "num_sge is above the queue pair's max_send_sge");
+  }
   const uint64_t length = total_length(wr.sg_list, wr.num_sge);
   if (const int rc = check_send(qp, wr, length); rc != 0) {
     return rc;
