@@ -3,39 +3,100 @@
 #include <array>
 #include <utility>
 
+#include "events.h"
 #include "objects.h"
 
 namespace roce::verbs {
 namespace {
 
-constexpr std::array<std::pair<uint8_t, ibv_event_type>, 7> kEventTypes = {{
+/// Overruns come before the QP's own events: first the cause.
+constexpr std::array<std::pair<uint8_t, ibv_event_type>, 6> kQpEventTypes = {{
     {kEventRequestError, IBV_EVENT_QP_REQ_ERR},
     {kEventAccessError, IBV_EVENT_QP_ACCESS_ERR},
-    {kEventSendCqOverrun, IBV_EVENT_CQ_ERR},
-    {kEventRecvCqOverrun, IBV_EVENT_CQ_ERR},
     {kEventFatal, IBV_EVENT_QP_FATAL},
     {kEventDrained, IBV_EVENT_SQ_DRAINED},
     {kEventEstablished, IBV_EVENT_COMM_EST},
+    {kEventLastWqe, IBV_EVENT_QP_LAST_WQE_REACHED},
 }};
 
 }  // namespace
 
-std::optional<AsyncEvent> next_async_event(detail::DeviceState& device) {
-  if (device.event.bits == 0) {
-    const auto taken = device.engine.take_event();
-    if (!taken) {
-      return std::nullopt;
-    }
-    device.event = *taken;
+void EventQueue::add_qp(uint32_t qpn, QpQueues queues) {
+  const std::lock_guard lock(mutex_);
+  qps_[qpn] = queues;
+}
+
+void EventQueue::remove_qp(uint32_t qpn) {
+  const std::lock_guard lock(mutex_);
+  qps_.erase(qpn);
+}
+
+void EventQueue::remove_cq(uint32_t handle) {
+  const std::lock_guard lock(mutex_);
+  overrun_.erase(handle);
+}
+
+void EventQueue::push(AsyncEvent event) {
+  const std::lock_guard lock(mutex_);
+  push_locked(event);
+}
+
+void EventQueue::push_locked(AsyncEvent event) {
+  events_.push_back(event);
+  fd_.up();
+}
+
+void EventQueue::push_overrun(uint32_t cq) {
+  if (overrun_.insert(cq).second) {
+    push_locked({IBV_EVENT_CQ_ERR, cq});
   }
-  for (const auto& [bit, type] : kEventTypes) {
-    if ((device.event.bits & bit) != 0) {
-      device.event.bits = static_cast<uint8_t>(device.event.bits & ~bit);
-      return AsyncEvent{type, device.event.qpn};
+}
+
+void EventQueue::push(const EngineEvent& event) {
+  const std::lock_guard lock(mutex_);
+  if (event.source == EngineEvent::Source::shared_receives) {
+    push_locked({IBV_EVENT_SRQ_LIMIT_REACHED, event.id});
+    return;
+  }
+  const auto qp = qps_.find(event.id);
+  if (qp == qps_.end()) {
+    return;  // destroyed meanwhile: nobody is left to be told
+  }
+  if ((event.bits & kEventSendCqOverrun) != 0) {
+    push_overrun(qp->second.send_cq);
+  }
+  if ((event.bits & kEventRecvCqOverrun) != 0) {
+    push_overrun(qp->second.recv_cq);
+  }
+  for (const auto& [bit, type] : kQpEventTypes) {
+    if ((event.bits & bit) != 0) {
+      push_locked({type, event.id});
     }
   }
-  device.event.bits = 0;
-  return std::nullopt;
+}
+
+std::optional<AsyncEvent> EventQueue::take() {
+  const std::lock_guard lock(mutex_);
+  if (events_.empty()) {
+    return std::nullopt;
+  }
+  const AsyncEvent event = events_.front();
+  events_.pop_front();
+  fd_.try_down();
+  return event;
+}
+
+std::optional<AsyncEvent> Device::take_async_event() {
+  if (const auto event = state_->events.take()) {
+    return event;
+  }
+  // What the engine has noted since its last turn.
+  state_->driver.run([this] { state_->driver.collect_events(); });
+  return state_->events.take();
+}
+
+int Device::async_fd() const {
+  return state_->events.fd();
 }
 
 }  // namespace roce::verbs

@@ -7,6 +7,7 @@
 
 #include <roce/verbs.h>
 
+#include "address.h"
 #include "base/limits.h"
 #include "compat.h"
 #include "objects.h"
@@ -16,6 +17,15 @@ namespace {
 
 constexpr uint8_t kPortNum = 1;
 constexpr uint32_t kMaxWindow = 65'536;
+constexpr uint8_t kLocalAckDelay = 15;  // code, as Soft-RoCE says: 134 ms
+
+/// EUI-64 of the MAC address, in network byte order as ibv_device_attr has it.
+__be64 guid_of(const MacAddress& mac) {
+  const Ipv6Address address = link_local_address(mac);
+  __be64 guid;
+  std::memcpy(&guid, address.bytes.data() + 8, sizeof guid);
+  return guid;
+}
 
 Status check_port(uint8_t port_num) {
   if (port_num != kPortNum) {
@@ -24,15 +34,16 @@ Status check_port(uint8_t port_num) {
   return {};
 }
 
-/// Largest path MTU whose packets fit.
-ibv_mtu largest_pmtu(uint32_t port_mtu) {
-  int mtu = IBV_MTU_256;
-  for (int m = IBV_MTU_512; m <= IBV_MTU_4096; ++m) {
-    if ((kMinPmtu << (m - IBV_MTU_256)) + kPacketOverhead <= port_mtu) {
-      mtu = m;
-    }
+Status check_config(const DeviceConfig& config) {
+  if (config.window_packets == 0 || config.window_packets > kMaxWindow) {
+    return failure(EINVAL, "a window of " + std::to_string(config.window_packets) +
+                               " packets; allowed are 1.." + std::to_string(kMaxWindow));
   }
-  return static_cast<ibv_mtu>(mtu);
+  if (config.pkeys.empty() || config.pkeys.size() > kMaxPkeys) {
+    return failure(EINVAL, "a P_Key table of " + std::to_string(config.pkeys.size()) +
+                               " entries; allowed are 1.." + std::to_string(kMaxPkeys));
+  }
+  return {};
 }
 
 }  // namespace
@@ -42,9 +53,8 @@ Device::~Device() = default;
 
 Result<std::unique_ptr<Device>> Device::create(Port& port, Clock& clock, const EngineConfig& engine,
                                                DeviceConfig config) {
-  if (config.window_packets == 0 || config.window_packets > kMaxWindow) {
-    return failure(EINVAL, "a window of " + std::to_string(config.window_packets) +
-                               " packets; allowed are 1.." + std::to_string(kMaxWindow));
+  if (const Status s = check_config(config); !s) {
+    return tl::make_unexpected(s.error());
   }
   if (port.info().mtu < kMinPmtu + kPacketOverhead) {
     return failure(EINVAL, "port " + port.info().name + " has an MTU of " +
@@ -102,8 +112,22 @@ ibv_device_attr Device::query_device() const {
   attr.max_pd = static_cast<int>(tables.max_pd);
   attr.max_qp_rd_atom = attr.max_qp_init_rd_atom = kMaxRdAtomic;
   attr.max_res_rd_atom = static_cast<int>(kMaxRdAtomic * tables.max_qp);
+  attr.max_mw = attr.max_mr;
+  attr.max_ah = static_cast<int>(tables.max_ah);
+  attr.max_srq = static_cast<int>(tables.max_srq);
+  attr.max_srq_wr = kMaxSrqWr;
+  attr.max_srq_sge = kMaxSge;
+  attr.max_mcast_grp = kMaxMulticastGroups;
+  attr.max_mcast_qp_attach = kMaxMulticastQps;
+  attr.max_total_mcast_qp_attach = kMaxMulticastGroups * kMaxMulticastQps;
+  attr.local_ca_ack_delay = kLocalAckDelay;
+  attr.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
+                          IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_N_NOTIFY_CQ | IBV_DEVICE_MEM_WINDOW |
+                          IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+                          IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID;
+  attr.node_guid = attr.sys_image_guid = guid_of(state_->engine.addresses().mac);
   attr.atomic_cap = IBV_ATOMIC_HCA;
-  attr.max_pkeys = 1;
+  attr.max_pkeys = static_cast<uint16_t>(state_->config.pkeys.size());
   attr.phys_port_cnt = 1;
   return attr;
 }
@@ -118,7 +142,7 @@ Result<ibv_port_attr> Device::query_port(uint8_t port_num) const {
   attr.active_mtu = largest_pmtu(state_->engine.port().info().mtu);
   attr.gid_tbl_len = static_cast<int>(state_->gids.size());
   attr.max_msg_sz = kMaxMessage;
-  attr.pkey_tbl_len = 1;
+  attr.pkey_tbl_len = static_cast<uint16_t>(state_->config.pkeys.size());
   attr.link_layer = IBV_LINK_LAYER_ETHERNET;
   return attr;
 }
@@ -135,6 +159,19 @@ Result<ibv_gid> Device::query_gid(uint8_t port_num, int index) const {
   ibv_gid gid{};
   std::memcpy(gid.raw, state_->gids[static_cast<size_t>(index)].bytes.data(), sizeof gid.raw);
   return gid;
+}
+
+Result<uint16_t> Device::query_pkey(uint8_t port_num, int index) const {
+  if (const Status s = check_port(port_num); !s) {
+    return tl::make_unexpected(s.error());
+  }
+  const std::vector<uint16_t>& pkeys = state_->config.pkeys;
+  if (index < 0 || static_cast<size_t>(index) >= pkeys.size()) {
+    return failure(EINVAL, "P_Key index " + std::to_string(index) +
+                               " does not exist; the table has " + std::to_string(pkeys.size()) +
+                               " entries, from 0 on");
+  }
+  return pkeys[static_cast<size_t>(index)];
 }
 
 int Device::default_gid_index() const {
@@ -170,12 +207,6 @@ PortStats Device::port_stats() const {
   PortStats stats;
   state_->driver.run([&] { stats = state_->engine.port().stats(); });
   return stats;
-}
-
-std::optional<AsyncEvent> Device::take_async_event() {
-  std::optional<AsyncEvent> event;
-  state_->driver.run([&] { event = next_async_event(*state_); });
-  return event;
 }
 
 }  // namespace roce::verbs

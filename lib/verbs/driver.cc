@@ -9,10 +9,42 @@
 #include <string>
 
 namespace roce::verbs {
+namespace {
+
+constexpr Duration kLinkCheckInterval = Duration::from_ms(100);
+constexpr uint32_t kPortNumber = 1;
+
+}  // namespace
 
 void Driver::poll() {
   if (!thread_.joinable()) {
-    engine_.poll(clock_.now());
+    turn();
+  }
+}
+
+void Driver::turn() {
+  const Instant now = clock_.now();
+  engine_.poll(now);
+  if (engine_.has_events()) [[unlikely]] {
+    collect_events();
+  }
+  if (now >= next_link_check_) [[unlikely]] {
+    next_link_check_ = now + kLinkCheckInterval;
+    watch_link();
+  }
+}
+
+void Driver::collect_events() {
+  while (const auto event = engine_.take_event()) {
+    events_.push(*event);
+  }
+}
+
+void Driver::watch_link() {
+  const bool up = engine_.port().link_up();
+  if (up != link_up_) {
+    link_up_ = up;
+    events_.push({up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, kPortNumber});
   }
 }
 
@@ -38,7 +70,7 @@ void Driver::serve_call() {
 
 void Driver::loop() {
   while (!stop_.load(std::memory_order_relaxed)) {
-    engine_.poll(clock_.now());
+    turn();
     if (call_waiting_.load(std::memory_order_acquire)) [[unlikely]] {
       serve_call();
     }

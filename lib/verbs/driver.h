@@ -13,12 +13,14 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "events.h"
 
 namespace roce::verbs {
 
 class Driver {
  public:
-  Driver(Engine& engine, Clock& clock) : engine_(engine), clock_(clock) {}
+  Driver(Engine& engine, Clock& clock, EventQueue& events)
+      : engine_(engine), clock_(clock), events_(events), link_up_(engine.port().link_up()) {}
   ~Driver() { stop_thread(); }
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -29,16 +31,24 @@ class Driver {
   /// Calls `f` on the engine's thread, between two turns, and returns when it is done.
   void run(const std::function<void()>& f);
 
+  /// Passes on what the engine has noted. Thread: the engine's.
+  void collect_events();
+
   Status start_thread(int cpu, std::function<void()> on_start);
   void stop_thread();
 
  private:
+  void turn();
+  void watch_link();
   void loop();
   void serve_call();
   void join();
 
   Engine& engine_;
   Clock& clock_;
+  EventQueue& events_;
+  bool link_up_;
+  Instant next_link_check_;
   std::thread thread_;
   std::atomic<bool> stop_{false};
   // One control call at a time: rare, and its caller waits anyway.

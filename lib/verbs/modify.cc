@@ -7,6 +7,7 @@
 
 #include <roce/verbs.h>
 
+#include "address.h"
 #include "base/limits.h"
 #include "compat.h"
 #include "objects.h"
@@ -24,9 +25,9 @@ struct Range {
   uint32_t max;
 };
 
-Status check_ranges(const ibv_qp_attr& a, int mask, size_t gid_count) {
+Status check_ranges(const ibv_qp_attr& a, int mask, size_t pkey_count) {
   const Range rows[] = {
-      {IBV_QP_PKEY_INDEX, "pkey_index", a.pkey_index, 0},
+      {IBV_QP_PKEY_INDEX, "pkey_index", a.pkey_index, static_cast<uint32_t>(pkey_count - 1)},
       {IBV_QP_TIMEOUT, "timeout", a.timeout, 31},
       {IBV_QP_RETRY_CNT, "retry_cnt", a.retry_cnt, 7},
       {IBV_QP_RNR_RETRY, "rnr_retry", a.rnr_retry, 7},
@@ -36,9 +37,6 @@ Status check_ranges(const ibv_qp_attr& a, int mask, size_t gid_count) {
       {IBV_QP_DEST_QPN, "dest_qp_num", a.dest_qp_num, Psn::kMask},
       {IBV_QP_RQ_PSN, "rq_psn", a.rq_psn, Psn::kMask},
       {IBV_QP_SQ_PSN, "sq_psn", a.sq_psn, Psn::kMask},
-      {IBV_QP_AV, "ah_attr.grh.sgid_index", a.ah_attr.grh.sgid_index,
-       static_cast<uint32_t>(gid_count - 1)},
-      {IBV_QP_AV, "ah_attr.grh.flow_label", a.ah_attr.grh.flow_label, 0xfffff},
   };
   for (const Range& row : rows) {
     if ((mask & row.bit) != 0 && row.value > row.max) {
@@ -64,46 +62,8 @@ Status check_path_mtu(ibv_mtu mtu, uint32_t port_mtu) {
   return {};
 }
 
-Gid to_gid(const ibv_gid& gid) {
-  Gid g;
-  std::memcpy(g.bytes.data(), gid.raw, g.bytes.size());
-  return g;
-}
-
-std::string text_of(const Gid& gid) {
-  std::string out;
-  constexpr char kHex[] = "0123456789abcdef";
-  for (size_t i = 0; i < gid.bytes.size(); ++i) {
-    out += i > 0 && i % 2 == 0 ? ":" : "";
-    out += kHex[gid.bytes[i] >> 4];
-    out += kHex[gid.bytes[i] & 15];
-  }
-  return out;
-}
-
-Status check_address(const DeviceState& device, const ibv_ah_attr& ah) {
-  if (ah.is_global == 0) {
-    return failure(EINVAL, "ah_attr.is_global is 0; RoCE addresses peers by GID");
-  }
-  if (ah.port_num != 1 && ah.port_num != 0) {
-    return failure(EINVAL, "ah_attr.port_num is " + std::to_string(ah.port_num) + "; use 1");
-  }
-  const Gid source = device.gids[ah.grh.sgid_index];
-  const Gid destination = to_gid(ah.grh.dgid);
-  if (!is_unicast(destination)) {
-    return failure(EINVAL,
-                   "ah_attr.grh.dgid " + text_of(destination) + " is not a unicast address");
-  }
-  if (source.is_ipv4() != destination.is_ipv4()) {
-    return failure(EINVAL, "GID index " + std::to_string(ah.grh.sgid_index) + " is an " +
-                               (source.is_ipv4() ? "IPv4" : "IPv6") + " address and the peer's " +
-                               text_of(destination) + " is not; choose a GID of the same family");
-  }
-  return {};
-}
-
 Status check_attributes(const DeviceState& device, const ibv_qp_attr& a, int mask) {
-  if (const Status s = check_ranges(a, mask, device.gids.size()); !s) {
+  if (const Status s = check_ranges(a, mask, device.config.pkeys.size()); !s) {
     return s;
   }
   if ((mask & IBV_QP_PORT) != 0 && a.port_num != 1) {
@@ -117,61 +77,13 @@ Status check_attributes(const DeviceState& device, const ibv_qp_attr& a, int mas
   if ((mask & IBV_QP_ALT_PATH) != 0) {
     return failure(EOPNOTSUPP, "alternate paths are not supported; leave IBV_QP_ALT_PATH out");
   }
-  return (mask & IBV_QP_AV) != 0 ? check_address(device, a.ah_attr) : Status{};
-}
-
-/// The peer's Ethernet address: known, or asked for while the engine is driven.
-Result<MacAddress> resolve(DeviceState& device, const Gid& peer) {
-  if (device.engine.addresses().owns(peer)) {
-    return device.engine.addresses().mac;
+  if ((mask & IBV_QP_AV) == 0) {
+    return {};
   }
-  Neighbour found;
-  const auto look = [&](bool ask) {
-    device.driver.run([&] {
-      if (ask) {
-        found.state = device.engine.neighbours().request(peer, device.engine.now());
-      }
-      if (!ask || found.state == NeighbourState::resolved) {
-        found = device.engine.neighbours().lookup(peer);
-      }
-    });
-  };
-  look(true);
-  const Instant give_up = device.clock.now() + device.config.resolve_timeout;
-  while (found.state == NeighbourState::pending && device.clock.now() < give_up) {
-    device.driver.poll();
-    if (device.config.while_waiting) {
-      device.config.while_waiting();
-    }
-    look(false);
+  if (const Status s = check_address(device, a.ah_attr); !s) {
+    return s;
   }
-  if (found.state != NeighbourState::resolved) {
-    return failure(EHOSTUNREACH, "no Ethernet address for peer " + text_of(peer) +
-                                     ": nobody answered; check that the peer is running and on "
-                                     "this link, or configure a static neighbour");
-  }
-  return found.mac;
-}
-
-Result<Path> make_path(DeviceState& device, uint32_t local_qpn, uint32_t remote_qpn,
-                       const ibv_ah_attr& ah) {
-  PathSpec spec;
-  spec.source = device.gids[ah.grh.sgid_index];
-  spec.destination = to_gid(ah.grh.dgid);
-  const Result<MacAddress> mac = resolve(device, spec.destination);
-  if (!mac) {
-    return tl::make_unexpected(mac.error());
-  }
-  spec.source_mac = device.engine.addresses().mac;
-  spec.destination_mac = *mac;
-  spec.vlan_id = device.engine.addresses().vlan;
-  spec.vlan_priority = ah.sl & 7;
-  spec.traffic_class = ah.grh.traffic_class;
-  spec.hop_limit = ah.grh.hop_limit == 0 ? 64 : ah.grh.hop_limit;
-  spec.flow_label = ah.grh.flow_label;
-  spec.local_qpn = local_qpn;
-  spec.remote_qpn = remote_qpn;
-  return Path(spec);
+  return check_unicast(a.ah_attr);
 }
 
 /// Takes over the fields that the mask names.
@@ -197,6 +109,8 @@ void merge(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
   take(IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic);
   take(IBV_QP_PATH_MIG_STATE, &ibv_qp_attr::path_mig_state);
   take(IBV_QP_DEST_QPN, &ibv_qp_attr::dest_qp_num);
+  const bool notify = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0;
+  to.en_sqd_async_notify = notify ? from.en_sqd_async_notify : uint8_t{0};
 }
 
 QpAttributes to_transport(const ibv_qp_attr& a) {
@@ -221,6 +135,8 @@ void apply(roce::Qp& qp, roce::QpState to, const ibv_qp_attr& attr) {
   }
   qp.core().attr = to_transport(attr);
   qp.core().remote_qpn = attr.dest_qp_num;
+  qp.core().qkey = attr.qkey;
+  qp.core().notify_drained = to == roce::QpState::sqd && attr.en_sqd_async_notify != 0;
   if (from == to) {
     return;
   }
@@ -272,9 +188,13 @@ Status Qp::modify(const ibv_qp_attr& attr, int attr_mask) {
   }
   ibv_qp_attr merged = to == roce::QpState::reset ? ibv_qp_attr{} : qp.attr;
   merge(merged, attr, attr_mask);
+  if (qp.type == IBV_QPT_UD) {
+    merged.path_mtu = largest_pmtu(device.engine.port().info().mtu);
+  }
+  const uint16_t pkey = device.config.pkeys[merged.pkey_index];
   Path path = qp.qp->core().path;
   if ((attr_mask & IBV_QP_AV) != 0) {
-    Result<Path> made = make_path(device, qpn(), merged.dest_qp_num, merged.ah_attr);
+    const Result<Path> made = make_path(device, merged.ah_attr, {qpn(), merged.dest_qp_num, pkey});
     if (!made) {
       return tl::make_unexpected(made.error());
     }
@@ -282,6 +202,7 @@ Status Qp::modify(const ibv_qp_attr& attr, int attr_mask) {
   }
   device.driver.run([&] {
     qp.qp->core().path = path;
+    qp.qp->core().pkey = pkey;
     apply(*qp.qp, to, merged);
     device.engine.touch(*qp.qp);
   });

@@ -5,16 +5,46 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <roce/verbs.h>
 
+#include "channel.h"
 #include "cq/completion_queue.h"
 #include "driver.h"
 #include "engine/engine.h"
+#include "events.h"
+#include "qp/path.h"
+#include "qp/shared_receive_queue.h"
 
 namespace roce::verbs::detail {
+
+/// How many objects of a kind there are, and how many there may be.
+class Quota {
+ public:
+  Quota(const char* kind, uint32_t limit) : kind_(kind), limit_(limit) {}
+
+  /// Counts one more; ENOMEM at the limit.
+  Status take() {
+    if (used_.fetch_add(1) >= limit_) {
+      --used_;
+      return failure(ENOMEM,
+                     "all " + std::to_string(limit_) + " " + kind_ + " are in use; let go of some");
+    }
+    return {};
+  }
+  void give_back() { --used_; }
+
+ private:
+  const char* kind_;
+  uint32_t limit_;
+  std::atomic<uint32_t> used_{0};
+};
 
 struct DeviceState {
   DeviceState(Port& port, Clock& c, const EngineConfig& engine_config, DeviceConfig device_config)
@@ -22,8 +52,12 @@ struct DeviceState {
         config(std::move(device_config)),
         random(system_random()),
         engine(port, engine_config, random, c.now()),
-        driver(engine, c),
-        tables(engine_config.tables) {
+        driver(engine, c, events),
+        tables(engine_config.tables),
+        pds("protection domains", tables.max_pd),
+        cqs("completion queues", tables.max_cq),
+        srqs("shared receive queues", tables.max_srq),
+        ahs("address handles", tables.max_ah) {
     for (const auto& entry : engine.addresses().entries()) {
       gids.push_back(entry.gid);
     }
@@ -32,51 +66,90 @@ struct DeviceState {
   Clock& clock;
   DeviceConfig config;
   RandomSource random;
+  EventQueue events;
   Engine engine;
   Driver driver;
   TableSizes tables;
   std::vector<Gid> gids;
-  // Control path; changed under the driver's one-call-at-a-time rule only.
-  uint32_t next_pd = 1;
-  EngineEvent event;  // what is left of the last one taken from the engine
-  std::atomic<uint32_t> pd_count{0};
-  std::atomic<uint32_t> cq_count{0};
+  std::atomic<uint32_t> next_handle{1};  // of PDs, CQs and SRQs
+  Quota pds;
+  Quota cqs;
+  Quota srqs;
+  Quota ahs;
 };
 
 struct PdState {
-  explicit PdState(std::shared_ptr<DeviceState> d) : device(std::move(d)) {
-    ++device->pd_count;
-    device->driver.run([this] { handle = device->next_pd++; });
-  }
-  ~PdState() { --device->pd_count; }
+  explicit PdState(std::shared_ptr<DeviceState> d)
+      : device(std::move(d)), handle(device->next_handle++) {}
+  ~PdState() { device->pds.give_back(); }
   PdState(const PdState&) = delete;
   PdState& operator=(const PdState&) = delete;
 
   std::shared_ptr<DeviceState> device;
-  uint32_t handle = 0;
+  uint32_t handle;
 };
 
 struct MrState {
-  ~MrState() {
-    pd->device->driver.run([this] { pd->device->engine.regions().remove(key); });
-  }
+  ~MrState();
 
   std::shared_ptr<PdState> pd;
-  void* addr = nullptr;
-  size_t length = 0;
-  uint32_t key = 0;
+  MemoryRegion region;
+  ibv_mr ibv{};
+  bool registered = true;
 };
 
-struct CqState {
-  CqState(std::shared_ptr<DeviceState> d, uint32_t entries) : device(std::move(d)), queue(entries) {
-    ++device->cq_count;
-  }
-  ~CqState() { --device->cq_count; }
+struct MwState {
+  ~MwState();
+
+  std::shared_ptr<PdState> pd;
+  ibv_mw ibv{};
+};
+
+struct AhState {
+  ~AhState() { pd->device->ahs.give_back(); }
+
+  ibv_ah ibv{};  // first, so that it leads back here
+  std::shared_ptr<PdState> pd;
+  Path path;
+};
+
+static_assert(std::is_standard_layout_v<AhState>);
+
+/// What an ibv_ah that create_ah() made belongs to.
+inline const AhState& ah_state(const ibv_ah* ah) {
+  return *reinterpret_cast<const AhState*>(ah);
+}
+
+struct CqState final : CqNotifier, std::enable_shared_from_this<CqState> {
+  CqState(std::shared_ptr<DeviceState> d, uint32_t entries, const CqOptions& options)
+      : device(std::move(d)),
+        channel(options.channel != nullptr ? options.channel->state() : nullptr),
+        handle(device->next_handle++),
+        queue(entries, options.timestamps, channel != nullptr ? this : nullptr) {}
+  ~CqState() override;
   CqState(const CqState&) = delete;
   CqState& operator=(const CqState&) = delete;
 
+  void on_completion_event() override { channel->tell(*this); }
+
   std::shared_ptr<DeviceState> device;
+  std::shared_ptr<ChannelState> channel;
+  uint32_t handle;
+  std::atomic<unsigned> unacknowledged{0};
   CompletionQueue queue;
+};
+
+struct SrqState {
+  SrqState(std::shared_ptr<PdState> p, uint32_t entries, uint32_t sges)
+      : pd(std::move(p)), max_sge(sges), queue(pd->device->next_handle++, entries, sges) {}
+  ~SrqState() { pd->device->srqs.give_back(); }
+  SrqState(const SrqState&) = delete;
+  SrqState& operator=(const SrqState&) = delete;
+
+  std::shared_ptr<PdState> pd;
+  uint32_t max_sge;
+  SharedReceiveQueue queue;
+  const char* post_error = "";
 };
 
 struct QpState {
@@ -85,11 +158,13 @@ struct QpState {
   std::shared_ptr<PdState> pd;
   std::shared_ptr<CqState> send_cq;
   std::shared_ptr<CqState> recv_cq;
-  roce::Qp* qp = nullptr;  // owned by the engine
+  std::shared_ptr<SrqState> srq;  // may be empty
+  roce::Qp* qp = nullptr;         // owned by the engine
   ibv_qp_type type = IBV_QPT_RC;
   bool signal_all = false;
   ibv_qp_cap cap{};
   ibv_qp_attr attr{};
+  std::vector<Gid> groups;  // multicast groups joined
   const char* post_error = "";
 
   DeviceState& device() const { return *pd->device; }
@@ -97,10 +172,3 @@ struct QpState {
 };
 
 }  // namespace roce::verbs::detail
-
-namespace roce::verbs {
-
-/// Thread: the engine's.
-std::optional<AsyncEvent> next_async_event(detail::DeviceState& device);
-
-}  // namespace roce::verbs

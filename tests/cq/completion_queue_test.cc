@@ -24,7 +24,7 @@ TEST(CompletionQueue, HoldsExactlyWhatWasAskedFor) {
   EXPECT_FALSE(cq.overrun());
   EXPECT_FALSE(cq.push(cqe(3)));
   EXPECT_TRUE(cq.overrun());
-  cq.publish();
+  cq.publish(Instant{});
   std::array<Cqe, 8> out;
   EXPECT_EQ(cq.poll(out), 3u);
   EXPECT_EQ(out[2].wr_id, 2u);
@@ -35,7 +35,7 @@ TEST(CompletionQueue, NothingIsSeenBeforeItIsPublished) {
   std::array<Cqe, 4> out;
   cq.push(cqe(1));
   EXPECT_EQ(cq.poll(out), 0u);
-  cq.publish();
+  cq.publish(Instant{});
   EXPECT_EQ(cq.poll(out), 1u);
 }
 
@@ -44,7 +44,7 @@ TEST(CompletionQueue, PurgedCompletionsAreNotDelivered) {
   cq.push(cqe(1, 20));
   cq.push(cqe(2, 21));
   cq.push(cqe(3, 20));
-  cq.publish();
+  cq.publish(Instant{});
   cq.purge(20);
   std::array<Cqe, 4> out;
   ASSERT_EQ(cq.poll(out), 1u);

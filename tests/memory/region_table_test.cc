@@ -34,26 +34,26 @@ class RegionTableTest : public testing::Test {
 
 TEST_F(RegionTableTest, ResolvesExactlyTheRangeOfTheRegion) {
   const uint32_t key = add(0x1000);
-  EXPECT_EQ(table_.resolve(key, 1, 0x1000, 100, Access::remote_write), bytes_.data());
-  EXPECT_EQ(table_.resolve(key, 1, 0x1063, 1, Access::none), bytes_.data() + 99);
-  EXPECT_EQ(table_.resolve(key, 1, 0x1064, 1, Access::none), nullptr);
-  EXPECT_EQ(table_.resolve(key, 1, 0x0fff, 1, Access::none), nullptr);
-  EXPECT_EQ(table_.resolve(key, 1, 0x1000, 101, Access::none), nullptr);
+  EXPECT_EQ(table_.resolve_local(key, 1, 0x1000, 100, Access::remote_write), bytes_.data());
+  EXPECT_EQ(table_.resolve_local(key, 1, 0x1063, 1, Access::none), bytes_.data() + 99);
+  EXPECT_EQ(table_.resolve_local(key, 1, 0x1064, 1, Access::none), nullptr);
+  EXPECT_EQ(table_.resolve_local(key, 1, 0x0fff, 1, Access::none), nullptr);
+  EXPECT_EQ(table_.resolve_local(key, 1, 0x1000, 101, Access::none), nullptr);
 }
 
 TEST_F(RegionTableTest, AddressesThatWrapAroundAreRefused) {
   const uint32_t key = add(UINT64_MAX - 49);
-  EXPECT_EQ(table_.resolve(key, 1, UINT64_MAX - 1, 10, Access::none), bytes_.data() + 48);
-  EXPECT_EQ(table_.resolve(key, 1, UINT64_MAX - 49, UINT64_MAX, Access::none), nullptr);
-  EXPECT_EQ(table_.resolve(key, 1, 60, 1, Access::none), nullptr);
+  EXPECT_EQ(table_.resolve_local(key, 1, UINT64_MAX - 1, 10, Access::none), bytes_.data() + 48);
+  EXPECT_EQ(table_.resolve_local(key, 1, UINT64_MAX - 49, UINT64_MAX, Access::none), nullptr);
+  EXPECT_EQ(table_.resolve_local(key, 1, 60, 1, Access::none), nullptr);
 }
 
 TEST_F(RegionTableTest, DomainRightAndKeyMustAllFit) {
   const uint32_t key = add(0, Access::remote_read);
-  EXPECT_EQ(table_.resolve(key, 2, 0, 1, Access::none), nullptr);
-  EXPECT_EQ(table_.resolve(key, 1, 0, 1, Access::remote_write), nullptr);
-  EXPECT_EQ(table_.resolve(key ^ 0x80000000, 1, 0, 1, Access::none), nullptr);
-  EXPECT_NE(table_.resolve(key, 1, 0, 1, Access::remote_read), nullptr);
+  EXPECT_EQ(table_.resolve_local(key, 2, 0, 1, Access::none), nullptr);
+  EXPECT_EQ(table_.resolve_local(key, 1, 0, 1, Access::remote_write), nullptr);
+  EXPECT_EQ(table_.resolve_local(key ^ 0x80000000, 1, 0, 1, Access::none), nullptr);
+  EXPECT_NE(table_.resolve_local(key, 1, 0, 1, Access::remote_read), nullptr);
 }
 
 TEST_F(RegionTableTest, ARemovedKeyIsDeadAndItsSlotIsFree) {

@@ -78,9 +78,9 @@ TEST(Path, MatchesOnlyPacketsFromItsPeerToItself) {
 
 TEST(Path, KnowsThatItLeadsBackToItself) {
   PathSpec spec = spec_v4();
-  EXPECT_FALSE(Path(spec).local());
+  EXPECT_EQ(Path(spec).destination(), Path::Destination::port);
   spec.destination = spec.source;
-  EXPECT_TRUE(Path(spec).local());
+  EXPECT_EQ(Path(spec).destination(), Path::Destination::local);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct RigOptions {
   ibv_qp_cap cap{64, 64, 4, 4, 64};
   int cq_entries = 256;
   bool signal_all = true;
+  uint32_t srq_entries = 0;  // above 0: receives go through a shared queue of that size
   size_t memory = 1u << 20;
   int mr_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                  IBV_ACCESS_REMOTE_ATOMIC;
+                  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
 };
 
 /// One end.
@@ -34,11 +36,13 @@ struct RigSide {
         cq(*device.create_cq(o.cq_entries)),
         memory(o.memory, fill),
         mr(*device.reg_mr(pd, memory.data(), memory.size(), o.mr_access)),
-        qp(*device.create_qp(pd, cq, cq, init(o))) {}
+        srq(o.srq_entries > 0 ? std::optional(*device.create_srq(pd, {o.srq_entries, 4, 0}))
+                              : std::nullopt),
+        qp(*device.create_qp(pd, cq, cq, init(o), srq ? &*srq : nullptr)) {}
 
   static ibv_qp_init_attr init(const RigOptions& o) {
     ibv_qp_init_attr attr{};
-    attr.qp_type = IBV_QPT_RC;
+    attr.qp_type = o.rc.type;
     attr.cap = o.cap;
     attr.sq_sig_all = o.signal_all ? 1 : 0;
     return attr;
@@ -59,7 +63,7 @@ struct RigSide {
     wr.sg_list = &s;
     wr.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
-    return qp.post_recv(&wr, &bad);
+    return srq ? srq->post_recv(&wr, &bad) : qp.post_recv(&wr, &bad);
   }
 
   /// A request with one SGE; the caller may change it before post().
@@ -92,6 +96,7 @@ struct RigSide {
   verbs::Cq cq;
   std::vector<uint8_t> memory;
   verbs::Mr mr;
+  std::optional<verbs::Srq> srq;
   verbs::Qp qp;
   ibv_sge scratch{};
   std::vector<ibv_wc> done;  // everything collected so far

@@ -10,7 +10,7 @@ namespace {
 constexpr Duration kTurn = Duration::from_us(1);
 constexpr Duration kIdleTurn = Duration::from_us(10);
 
-Gid address_of(int side) {
+Gid gid_of(int side) {
   return Gid::from(Ipv4Address{{192, 0, 2, static_cast<uint8_t>(side + 1)}});
 }
 
@@ -26,9 +26,9 @@ SimPair::SimPair(const SimOptions& options) : link_({.mtu = options.port_mtu}) {
     EngineConfig config;
     config.tables = {.max_qp = 64, .max_mr = 256};
     config.addresses.mac = ports_[side]->info().mac;
-    const Status added = config.addresses.add(address_of(side), 24);
+    const Status added = config.addresses.add(gid_of(side), 24);
     ROCE_CHECK(added.has_value());
-    config.static_neighbours.emplace_back(address_of(1 - side), ports_[1 - side]->info().mac);
+    config.static_neighbours.emplace_back(gid_of(1 - side), ports_[1 - side]->info().mac);
     verbs::DeviceConfig device;
     device.window_packets = options.window_packets;
     device.while_waiting = [this] { step(); };
@@ -36,6 +36,15 @@ SimPair::SimPair(const SimOptions& options) : link_({.mtu = options.port_mtu}) {
     ROCE_CHECK(created.has_value());
     devices_[side] = std::move(*created);
   }
+}
+
+ibv_ah_attr SimPair::address_of(int side, int gid_index) {
+  ibv_ah_attr ah{};
+  ah.is_global = 1;
+  ah.port_num = 1;
+  ah.grh.sgid_index = static_cast<uint8_t>(gid_index);
+  ah.grh.dgid = *device(side).query_gid(1, gid_index);
+  return ah;
 }
 
 void SimPair::step() {
@@ -49,17 +58,26 @@ void SimPair::step() {
 
 std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParameters& p) {
   verbs::Qp* qps[2] = {&a, &b};
+  const bool rc = p.type == IBV_QPT_RC;
+  const bool ud = p.type == IBV_QPT_UD;
   for (int side = 0; side < 2; ++side) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
+    attr.qkey = p.qkey;
     attr.qp_access_flags = static_cast<unsigned>(p.access);
-    Status s = qps[side]->modify(
-        attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    const Status s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                                 (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
     if (!s) {
       return s.error().reason;
     }
   }
+  const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  const int of_rtr = ud   ? 0
+                     : rc ? connected | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
+                          : connected;
+  const int of_rts =
+      rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0;
   for (int side = 0; side < 2; ++side) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_RTR;
@@ -68,13 +86,8 @@ std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParame
     attr.rq_psn = p.psn[1 - side];
     attr.max_dest_rd_atomic = p.rd_atomic;
     attr.min_rnr_timer = p.min_rnr_timer;
-    attr.ah_attr.is_global = 1;
-    attr.ah_attr.port_num = 1;
-    attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(p.gid_index);
-    attr.ah_attr.grh.dgid = *pair.device(1 - side).query_gid(1, p.gid_index);
-    Status s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-                                           IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                           IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    attr.ah_attr = pair.address_of(1 - side, p.gid_index);
+    Status s = qps[side]->modify(attr, IBV_QP_STATE | of_rtr);
     if (!s) {
       return s.error().reason;
     }
@@ -84,8 +97,7 @@ std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParame
     attr.rnr_retry = p.rnr_retry;
     attr.sq_psn = p.psn[side];
     attr.max_rd_atomic = p.rd_atomic;
-    s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_SQ_PSN | of_rts);
     if (!s) {
       return s.error().reason;
     }

@@ -39,6 +39,8 @@ class SimPair {
   verbs::Device& device(int side) { return *devices_[side]; }
   const FaultCounters& faults(int side) const { return ports_[side]->counters(); }
   VirtualClock& clock() { return clock_; }
+  /// How the other side addresses `side`: from its GID of that index to that of the same index.
+  ibv_ah_attr address_of(int side, int gid_index);
 
   /// Lets both sides run once, then moves time on: a little while there is work, else to the next
   /// thing that time brings.
@@ -64,8 +66,10 @@ class SimPair {
   std::unique_ptr<verbs::Device> devices_[2];
 };
 
-/// Attributes that connect an RC queue pair; fields may be changed before use.
+/// Attributes that connect two queue pairs; fields may be changed before use. UC and UD take what
+/// they know of them.
 struct RcParameters {
+  ibv_qp_type type = IBV_QPT_RC;
   ibv_mtu pmtu = IBV_MTU_1024;
   uint32_t psn[2] = {0xfffff0, 0xffffe0};  // close to the wrap
   uint8_t timeout = 8;                     // 4.096 us * 2^8 = 1 ms
@@ -74,10 +78,11 @@ struct RcParameters {
   uint8_t min_rnr_timer = 1;
   uint8_t rd_atomic = 4;
   int gid_index = 1;
+  uint32_t qkey = 0x11111111;
   int access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 };
 
-/// Brings two queue pairs to RTS, talking to each other. Empty, or the first error.
+/// Brings two queue pairs of the type to RTS, talking to each other. Empty, or the first error.
 std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParameters& p);
 
 }  // namespace roce::sim

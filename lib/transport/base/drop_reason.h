@@ -33,6 +33,7 @@ enum class DropReason : uint8_t {
   // Addressing.
   wrong_destination,
   unknown_qpn,
+  unknown_group,  ///< a datagram to a multicast group that no QP has joined
   qp_type,
   qp_state,
   wrong_source,
@@ -78,6 +79,7 @@ inline constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames
     "icrc",
     "wrong_destination",
     "unknown_qpn",
+    "unknown_group",
     "qp_type",
     "qp_state",
     "wrong_source",

@@ -32,6 +32,8 @@ enum class CompletionOpcode : uint8_t {
   fetch_add = 4,
   bind_mw = 5,
   local_invalidate = 6,
+  flush = 8,
+  atomic_write = 9,
   receive = 128,
   receive_rdma_with_imm = 129,
 };
@@ -40,6 +42,9 @@ enum class CompletionOpcode : uint8_t {
 inline constexpr uint8_t kCqeGrh = 1;
 inline constexpr uint8_t kCqeWithImm = 2;
 inline constexpr uint8_t kCqeWithInvalidate = 8;
+/// Not one of theirs: the message asked for an event, which wakes a consumer that waits for
+/// solicited completions only.
+inline constexpr uint8_t kCqeSolicited = 0x80;
 
 struct Cqe {
   uint64_t wr_id = 0;

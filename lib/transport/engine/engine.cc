@@ -33,8 +33,10 @@ void add(QpCounters& sum, const QpCounters& c) {
   sum.rnr_retry_exceeded += c.rnr_retry_exceeded;
 }
 
-bool type_fits(QpType type, const wire::Packet& packet) {
-  return packet.transport() == type;
+/// The key itself must agree; its upper bit tells full members from limited ones, of which two may
+/// not talk to each other.
+constexpr bool pkeys_match(uint16_t a, uint16_t b) {
+  return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
 }
 
 }  // namespace
@@ -149,36 +151,71 @@ void Engine::deliver(const wire::Packet& packet) {
     ++counters_.rcvd_cnp;
     return;
   }
+  if (packet.dest_qp == kMulticastQpn) {
+    deliver_to_group(packet, nullptr);
+    return;
+  }
   Qp* const qp = qps_.find(packet.dest_qp);
   if (qp == nullptr) {
     drop(DropReason::unknown_qpn);
     return;
   }
-  if (!type_fits(qp->type(), packet)) {
-    drop(DropReason::qp_type);
+  hand_over(*qp, packet);
+}
+
+/// A copy for each member; how many it reaches does not matter to the count of received packets.
+void Engine::deliver_to_group(const wire::Packet& packet, const Qp* except) {
+  const std::vector<Qp*>* const members = groups_.members(packet.destination_gid());
+  if (members == nullptr) {
+    drop(DropReason::unknown_group);
     return;
   }
-  const QpState state = qp->core().now_in();
-  if (!can_receive_requests(state)) {
-    drop(DropReason::qp_state);
-    return;
+  for (Qp* const qp : *members) {
+    if (qp != except) {
+      hand_over(*qp, packet);
+    }
   }
-  if (!qp->core().path.matches(packet)) {
+}
+
+/// What this node sends to a group it belongs to reaches its members here as well, except the
+/// sender.
+void Engine::deliver_copy(const Frame& frame, const Qp& sender) {
+  wire::Packet packet;
+  if (wire::parse({frame.data, frame.len}, packet).kind == wire::FrameKind::roce &&
+      groups_.members(packet.destination_gid()) != nullptr) {
+    deliver_to_group(packet, &sender);
+  }
+}
+
+DropReason Engine::judge(const Qp& qp, const wire::Packet& packet) const {
+  if (packet.transport() != qp.type()) {
+    return DropReason::qp_type;
+  }
+  if (!can_receive_requests(qp.core().now_in())) {
+    return DropReason::qp_state;
+  }
+  if (qp.type() == QpType::ud) {
+    if (packet.dest_qp != kMulticastQpn && !addresses_.owns(packet.destination_gid())) {
+      return DropReason::wrong_destination;
+    }
+  } else if (!qp.core().path.matches(packet)) {
     const bool to_us = addresses_.owns(packet.destination_gid());
-    drop(to_us ? DropReason::wrong_source : DropReason::wrong_destination);
-    return;
+    return to_us ? DropReason::wrong_source : DropReason::wrong_destination;
   }
-  // The upper bit tells full from limited members; the key itself must agree.
-  if (((packet.pkey ^ wire::kDefaultPkey) & 0x7fff) != 0) {
-    drop(DropReason::pkey);
+  return pkeys_match(packet.pkey, qp.core().pkey) ? DropReason::none : DropReason::pkey;
+}
+
+void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
+  if (const DropReason reason = judge(qp, packet); reason != DropReason::none) {
+    drop(reason);
     return;
   }
   ++counters_.rcvd_packets;
-  const DropReason reason = qp->on_packet(now_, packet, regions_);
+  const DropReason reason = qp.on_packet(now_, packet, regions_);
   if (reason != DropReason::none) {
     drop(reason);
   }
-  active_.add(*qp);
+  active_.add(qp);
 }
 
 void Engine::expire() {
@@ -231,31 +268,41 @@ void Engine::settle() {
 
 /// Lets the QP build packets and reports what has become of it. True when it wants another turn.
 bool Engine::serve(Qp& qp, Step& step) {
-  const bool local = qp.core().path.local();
+  const bool local = qp.may_loop_back();
   const size_t first = step.used();
   step.allow(local ? std::min(kQuantum, local_room()) : kQuantum);
   qp.pull(step);
   bool again = step.full() || qp.wants_turn();
   if (local) {
-    loop_back(step, first);
+    loop_back(step, first, qp);
   }
-  if (qp.core().now_in() == QpState::err && !qp.flush(kFlushQuantum)) {
+  if (!qp.flush(kFlushQuantum)) {
     again = true;
   }
-  qp.send_cq().publish();
-  qp.recv_cq().publish();
-  if (qp.core().events != 0) {
-    events_.push_back({qp.qpn(), qp.core().events});
-    qp.core().events = 0;
-  }
+  qp.send_cq().publish(now_);
+  qp.recv_cq().publish(now_);
+  collect_events(qp);
   schedule_timer(qp);
   return again;
 }
 
-/// Moves the packets built since `first` into the queue of those that are for this node itself.
-void Engine::loop_back(Step& step, size_t first) {
-  const size_t n = step.withdraw(
-      first, [this](const Frame& frame) { local_[local_tail_++ % kLocalFrames] = frame; });
+void Engine::collect_events(Qp& qp) {
+  if (qp.core().events != 0) [[unlikely]] {
+    events_.push_back({EngineEvent::Source::qp, qp.qpn(), qp.core().events});
+    qp.core().events = 0;
+  }
+  SharedReceiveQueue* const shared = qp.shared_receives();
+  if (shared != nullptr && shared->take_limit_event()) [[unlikely]] {
+    events_.push_back({EngineEvent::Source::shared_receives, shared->id(), 0});
+  }
+}
+
+/// Moves the packets built since `first` that are for this node into the queue of those, and lets
+/// members of groups see what is sent to them.
+void Engine::loop_back(Step& step, size_t first, const Qp& sender) {
+  const size_t n = step.withdraw_local(
+      first, [this](const Frame& frame) { local_[local_tail_++ % kLocalFrames] = frame; },
+      [&](const Frame& frame) { deliver_copy(frame, sender); });
   blank_ -= n;
   counters_.sent_packets += n;
   counters_.looped_packets += n;
@@ -306,6 +353,15 @@ void Engine::destroy_qp(Qp& qp) {
   qps_.destroy(qp, now_);
 }
 
+Status Engine::join_group(Qp& qp, const Gid& group) {
+  const Result<bool> first = groups_.attach(group, qp);
+  return first ? Status{} : tl::make_unexpected(first.error());
+}
+
+void Engine::leave_group(const Qp& qp, const Gid& group) {
+  (void)groups_.detach(group, qp);
+}
+
 QpCounters Engine::qp_counters() const {
   QpCounters sum = destroyed_;
   qps_.for_each([&sum](const Qp& qp) { add(sum, qp.core().counters); });
@@ -317,7 +373,7 @@ std::optional<EngineEvent> Engine::take_event() {
     return std::nullopt;
   }
   const EngineEvent event = events_.front();
-  events_.erase(events_.begin());
+  events_.pop_front();
   return event;
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "engine/active_list.h"
 #include "engine/counters.h"
 #include "engine/doorbells.h"
+#include "engine/multicast_table.h"
 #include "engine/qp_table.h"
 #include "engine/timer_wheel.h"
 #include "memory/region_table.h"
@@ -40,10 +42,13 @@ struct EngineConfig {
   bool same_thread = true;
 };
 
-/// QpEvent bits of one QP, to be told to its owner.
+/// Something that the owner of an object has to be told.
 struct EngineEvent {
-  uint32_t qpn = 0;
-  uint8_t bits = 0;
+  enum class Source : uint8_t { qp, shared_receives };
+
+  Source source = Source::qp;
+  uint32_t id = 0;   ///< QPN, or SharedReceiveQueue::id()
+  uint8_t bits = 0;  ///< of a QP: QpEvent; a shared queue has one event only, that of its limit
 };
 
 class Engine {
@@ -81,6 +86,9 @@ class Engine {
   Result<Qp*> create_qp(const QpSpec& spec) { return qps_.create(spec, now_); }
   /// The QP's completions stay in their CQs; see CompletionQueue::purge.
   void destroy_qp(Qp& qp);
+  /// The QP receives what is sent to the group; ENOMEM at the limits of base/limits.h.
+  Status join_group(Qp& qp, const Gid& group);
+  void leave_group(const Qp& qp, const Gid& group);
   /// The QP's attributes or state were changed: serve it in the next poll.
   void touch(Qp& qp) { active_.add(qp); }
 
@@ -95,6 +103,7 @@ class Engine {
   const LinkCounters& link_counters() const { return link_.counters(); }
   /// Sums over all QPs, destroyed ones included.
   QpCounters qp_counters() const;
+  bool has_events() const { return !events_.empty(); }
   /// The oldest event not taken yet.
   std::optional<EngineEvent> take_event();
 
@@ -104,13 +113,18 @@ class Engine {
   void receive();
   void handle(const Frame& frame);
   void deliver(const wire::Packet& packet);
+  void deliver_to_group(const wire::Packet& packet, const Qp* except);
+  void deliver_copy(const Frame& frame, const Qp& sender);
+  void hand_over(Qp& qp, const wire::Packet& packet);
+  DropReason judge(const Qp& qp, const wire::Packet& packet) const;
   void drop(DropReason reason) { counters_.drop(reason); }
   bool for_this_node(const Frame& frame) const;
   void receive_local();
   void expire();
   void settle();
   bool serve(Qp& qp, Step& step);
-  void loop_back(Step& step, size_t first);
+  void loop_back(Step& step, size_t first, const Qp& sender);
+  void collect_events(Qp& qp);
   void pull_link_frames();
   void fill_blanks();
   void flush();
@@ -123,6 +137,7 @@ class Engine {
   LinkResponder link_;
   RegionTable regions_;
   QpTable qps_;
+  MulticastTable groups_;
   TimerWheel wheel_;
   Doorbells doorbells_;
   ActiveList active_;
@@ -141,7 +156,7 @@ class Engine {
 
   EngineCounters counters_;
   QpCounters destroyed_;
-  std::vector<EngineEvent> events_;
+  std::deque<EngineEvent> events_;
 };
 
 }  // namespace roce

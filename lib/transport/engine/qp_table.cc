@@ -15,7 +15,6 @@ namespace {
 
 constexpr Duration kRest = Duration::from_s(1);
 constexpr uint32_t kFirstQpn = 16;  // 0 and 1 are special, and Soft-RoCE starts at 16 as well
-constexpr uint32_t kMulticastQpn = 0xffffff;
 
 }  // namespace
 

@@ -59,7 +59,8 @@ MemoryFault walk(const MemoryDomain& domain, std::span<const Sge> list, SgePosit
     const Sge& sge = list[at.index];
     const uint32_t n = std::min(len, sge.length - at.offset);
     if (n > 0) {
-      uint8_t* host = domain.regions.resolve(sge.lkey, domain.pd, sge.addr + at.offset, n, needed);
+      uint8_t* host =
+          domain.regions.resolve_local(sge.lkey, domain.pd, sge.addr + at.offset, n, needed);
       if (host == nullptr) {
         return MemoryFault::protection;
       }

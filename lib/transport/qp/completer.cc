@@ -14,16 +14,24 @@ namespace {
 
 using wire::Operation;
 
-// Indexed by SendOpcode.
-constexpr std::array<CompletionOpcode, 10> kCompletionOpcodes = {
+// Indexed by SendOpcode; 10..13 are no requests.
+constexpr std::array<CompletionOpcode, kSendOpcodes> kCompletionOpcodes = {
     CompletionOpcode::rdma_write, CompletionOpcode::rdma_write,
     CompletionOpcode::send,       CompletionOpcode::send,
     CompletionOpcode::rdma_read,  CompletionOpcode::compare_swap,
     CompletionOpcode::fetch_add,  CompletionOpcode::local_invalidate,
-    CompletionOpcode::bind_mw,    CompletionOpcode::send};
+    CompletionOpcode::bind_mw,    CompletionOpcode::send,
+    CompletionOpcode::send,       CompletionOpcode::send,
+    CompletionOpcode::send,       CompletionOpcode::send,
+    CompletionOpcode::flush,      CompletionOpcode::atomic_write};
 
 bool is_atomic(const SendWqe& wqe) {
-  return is_read_or_atomic(wqe.opcode) && wqe.opcode != SendOpcode::rdma_read;
+  return wqe.opcode == SendOpcode::compare_swap || wqe.opcode == SendOpcode::fetch_add;
+}
+
+/// Answered by a READ RESPONSE ONLY without data.
+bool is_answered_empty(const SendWqe& wqe) {
+  return wqe.opcode == SendOpcode::flush || wqe.opcode == SendOpcode::atomic_write;
 }
 
 constexpr uint8_t kRetryForEver = 7;  // of rnr_retry only; retry_cnt 7 is seven
@@ -166,13 +174,18 @@ bool Completer::well_formed(const wire::Packet& packet, const SendWqe& wqe) cons
   return !packet.info->aeth || wire::kind_of(packet.aeth().syndrome) == wire::AckKind::ack;
 }
 
+bool Completer::well_formed_empty(const wire::Packet& packet) const {
+  return packet.operation() == Operation::read_response_only && packet.payload_len == 0 &&
+         wire::kind_of(packet.aeth().syndrome) == wire::AckKind::ack;
+}
+
 DropReason Completer::on_read_response(Instant now, const wire::Packet& packet,
                                        const RegionTable& regions) {
   SendWqe* const wqe = expect_response(now, packet.psn, false);
   if (wqe == nullptr) {
     return DropReason::none;
   }
-  if (!well_formed(packet, *wqe)) {
+  if (is_answered_empty(*wqe) ? !well_formed_empty(packet) : !well_formed(packet, *wqe)) {
     fail(CompletionStatus::bad_response_error);
     return DropReason::none;
   }
@@ -290,11 +303,20 @@ void Completer::on_timeout(Instant now) {
   retry(now);
 }
 
+void Completer::settle(Instant now) {
+  if (core_.type != QpType::rc) {
+    retire_before(now, window_.next());
+  }
+  if (window_.oldest_is_done_locally()) {
+    complete_oldest();
+  }
+}
+
 void Completer::fail(CompletionStatus status, uint8_t vendor_error) {
   // IBTA 10.7.3.1: an error completes even an unsignalled WQE.
   push(*window_.oldest(), status, vendor_error);
   window_.retire_oldest();
-  core_.enter(QpState::err);
+  core_.enter(core_.type == QpType::rc ? QpState::err : QpState::sqe);
 }
 
 bool Completer::flush(uint32_t limit) {
@@ -305,12 +327,15 @@ bool Completer::flush(uint32_t limit) {
   return !queue_.has(0);
 }
 
+/// With it go the local requests behind it: they have been carried out, and it was their turn.
 void Completer::complete_oldest() {
-  const SendWqe& wqe = *window_.oldest();
-  if (core_.signal_all || (wqe.flags & kSendSignaled) != 0) {
-    push(wqe, CompletionStatus::success, 0);
-  }
-  window_.retire_oldest();
+  do {
+    const SendWqe& wqe = *window_.oldest();
+    if (core_.signal_all || (wqe.flags & kSendSignaled) != 0) {
+      push(wqe, CompletionStatus::success, 0);
+    }
+    window_.retire_oldest();
+  } while (window_.oldest_is_done_locally());
 }
 
 void Completer::push(const SendWqe& wqe, CompletionStatus status, uint8_t vendor_error) {
@@ -319,7 +344,7 @@ void Completer::push(const SendWqe& wqe, CompletionStatus status, uint8_t vendor
   cqe.qpn = core_.qpn;
   cqe.status = status;
   cqe.opcode = kCompletionOpcodes[static_cast<size_t>(wqe.opcode)];
-  cqe.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : wqe.length;
+  cqe.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : is_local(wqe.opcode) ? 0 : wqe.length;
   cqe.vendor_error = vendor_error;
   if (!cq_.push(cqe)) {
     core_.events |= kEventSendCqOverrun | kEventFatal;

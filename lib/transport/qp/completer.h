@@ -30,7 +30,11 @@ class Completer {
   /// When on_timeout() has something to do; kNever when nothing is outstanding.
   Instant deadline() const;
 
-  /// Fails the oldest send WQE: error completion, QP to ERR (spec/error-behaviour.md Q4..Q8).
+  /// UC and UD: what has been sent is complete. RC: local requests whose turn has come are.
+  void settle(Instant now);
+
+  /// Fails the oldest send WQE: error completion, QP to ERR (spec/error-behaviour.md Q4..Q8), or,
+  /// since UC and UD go on receiving, to SQE.
   void fail(CompletionStatus status, uint8_t vendor_error = 0);
 
   /// Completes up to `limit` posted send WQEs with a flush error; true when none is left.
@@ -45,6 +49,7 @@ class Completer {
   SendWqe* expect_response(Instant now, Psn psn, bool atomic);
   bool retire_before(Instant now, Psn psn);
   bool well_formed(const wire::Packet& packet, const SendWqe& wqe) const;
+  bool well_formed_empty(const wire::Packet& packet) const;
   std::optional<CompletionStatus> place(const RegionTable& regions, const SendWqe& wqe,
                                         uint32_t offset, const uint8_t* data, uint32_t len) const;
   void implied_nak(Instant now);

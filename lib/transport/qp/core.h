@@ -8,6 +8,7 @@
 #include "memory/region.h"
 #include "qp/path.h"
 #include "qp/state.h"
+#include "wire/bth.h"
 
 namespace roce {
 
@@ -32,6 +33,7 @@ enum QpEvent : uint8_t {
   kEventEstablished = 16,    ///< IBV_EVENT_COMM_EST
   kEventSendCqOverrun = 32,  ///< IBV_EVENT_CQ_ERR on the send CQ
   kEventRecvCqOverrun = 64,  ///< IBV_EVENT_CQ_ERR on the receive CQ
+  kEventLastWqe = 128,       ///< IBV_EVENT_QP_LAST_WQE_REACHED: no more of the shared queue's WQEs
 };
 
 struct QpCounters {
@@ -50,11 +52,14 @@ struct QpCounters {
 
 struct QpCore {
   uint32_t qpn = 0;
+  uint32_t qkey = 0;  ///< UD: what a datagram must carry to be received
+  uint16_t pkey = wire::kDefaultPkey;
   uint32_t pd = 0;
   uint32_t remote_qpn = 0;
   QpType type = QpType::rc;
-  bool signal_all = false;  ///< every send WQE completes with a CQE (sq_sig_all)
-  uint8_t events = 0;       ///< QpEvent bits not yet reported
+  bool signal_all = false;      ///< every send WQE completes with a CQE (sq_sig_all)
+  bool notify_drained = false;  ///< SQD was entered with a wish for kEventDrained
+  uint8_t events = 0;           ///< QpEvent bits not yet reported
   /// Written by the engine's thread; the poster reads it to refuse early.
   std::atomic<QpState> state{QpState::reset};
   QpAttributes attr;

@@ -28,7 +28,10 @@ uint16_t udp_source_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remot
 }
 
 Path::Path(const PathSpec& spec)
-    : ipv6_(!spec.destination.is_ipv4()), local_(spec.destination == spec.source) {
+    : ipv6_(!spec.destination.is_ipv4()),
+      destination_(spec.destination == spec.source       ? Destination::local
+                   : spec.destination_mac.is_multicast() ? Destination::group
+                                                         : Destination::port) {
   uint8_t* const p = bytes_.data();
   const uint16_t ip_type = ipv6_ ? wire::kEtherTypeIpv6 : wire::kEtherTypeIpv4;
   wire::EthernetHeader{spec.destination_mac, spec.source_mac,

@@ -52,8 +52,10 @@ class Path {
   /// True when the packet comes from this path's far end to its near end.
   bool matches(const wire::Packet& packet) const;
 
-  /// The destination is the source: frames go back into the engine instead of to the port.
-  bool local() const { return local_; }
+  /// Where frames go: to the port; back into the engine, since the destination is the source; or to
+  /// a multicast group, which this node may belong to as well.
+  enum class Destination : uint8_t { port, local, group };
+  Destination destination() const { return destination_; }
 
  private:
   std::array<uint8_t, kTemplateBytes> bytes_{};
@@ -63,7 +65,7 @@ class Path {
   uint8_t udp_at_ = 0;
   uint8_t bth_at_ = 0;
   bool ipv6_ = false;
-  bool local_ = false;
+  Destination destination_ = Destination::port;
 };
 
 }  // namespace roce

@@ -9,7 +9,8 @@ namespace {
 
 size_t send_bytes_after_first_sge(const QpSpec& spec) {
   const size_t sges = size_t{std::max(spec.max_send_sge, 1u)} * sizeof(Sge);
-  return std::max<size_t>(sges, spec.max_inline) - std::min<size_t>(sizeof(Sge), sges);
+  const size_t tail = spec.type == QpType::ud ? sizeof(Path) : 0;
+  return std::max<size_t>(sges, spec.max_inline) - sizeof(Sge) + tail;
 }
 
 size_t recv_bytes_after_first_sge(const QpSpec& spec) {
@@ -24,9 +25,12 @@ Qp::Qp(uint32_t qpn, const QpSpec& spec)
       send_queue_(std::max(spec.send_entries, 1u), send_bytes_after_first_sge(spec)),
       recv_queue_(std::max(spec.recv_entries, 1u), recv_bytes_after_first_sge(spec)),
       window_(send_queue_),
-      requester_(core_, window_, spec.window_packets),
+      requester_(core_, send_queue_, window_, spec.window_packets),
       completer_(core_, window_, send_queue_, send_cq_),
-      responder_(core_, recv_queue_, recv_cq_) {
+      receiver_(core_, recv_queue_, spec.shared_receives, recv_cq_),
+      responder_(core_, receiver_),
+      uc_responder_(core_, receiver_),
+      ud_responder_(core_, receiver_) {
   core_.qpn = qpn;
   core_.pd = spec.pd;
   core_.type = spec.type;
@@ -35,18 +39,25 @@ Qp::Qp(uint32_t qpn, const QpSpec& spec)
 
 void Qp::reset() {
   send_queue_.clear();
-  recv_queue_.clear();
+  receiver_.reset();
   core_.attr = {};
   core_.events = 0;
+  core_.notify_drained = false;
+  last_wqe_told_ = false;
   window_.reset(Psn{});
   requester_.reset();
   completer_.reset();
   responder_.reset(Psn{});
+  uc_responder_.reset(Psn{});
   core_.enter(QpState::reset);
 }
 
 void Qp::start_receiving(Psn expected) {
-  responder_.reset(expected);
+  if (core_.type == QpType::rc) {
+    responder_.reset(expected);
+  } else {
+    uc_responder_.reset(expected);
+  }
   core_.enter(QpState::rtr);
 }
 
@@ -62,13 +73,23 @@ void Qp::enter_error() {
   core_.enter(QpState::err);
 }
 
-DropReason Qp::on_packet(Instant now, const wire::Packet& packet, const RegionTable& regions) {
+DropReason Qp::on_packet(Instant now, const wire::Packet& packet, RegionTable& regions) {
   if (packet.info->verb == wire::Verb::response) {
     return can_receive_responses(core_.now_in()) ? completer_.on_response(now, packet, regions)
                                                  : DropReason::qp_state;
   }
-  return can_receive_requests(core_.now_in()) ? responder_.on_request(packet, regions)
-                                              : DropReason::qp_state;
+  return can_receive_requests(core_.now_in()) ? on_request(packet, regions) : DropReason::qp_state;
+}
+
+DropReason Qp::on_request(const wire::Packet& packet, RegionTable& regions) {
+  switch (core_.type) {
+    case QpType::uc:
+      return uc_responder_.on_request(packet, regions);
+    case QpType::ud:
+      return ud_responder_.on_datagram(packet, regions);
+    default:
+      return responder_.on_request(packet, regions);
+  }
 }
 
 void Qp::on_timeout(Instant now) {
@@ -78,15 +99,38 @@ void Qp::on_timeout(Instant now) {
 void Qp::pull(Step& step) {
   responder_.pull(step);
   requester_.pull(step);
+  completer_.settle(step.now());
   if (const auto fault = requester_.local_error()) {
     completer_.fail(*fault);
+  }
+  if (core_.notify_drained) [[unlikely]] {
+    note_drained();
+  }
+}
+
+void Qp::note_drained() {
+  if (core_.now_in() == QpState::sqd && window_.drained()) {
+    core_.notify_drained = false;
+    core_.events |= kEventDrained;
   }
 }
 
 bool Qp::flush(uint32_t limit) {
+  const QpState state = core_.now_in();
+  if (state != QpState::err && state != QpState::sqe) {
+    return true;
+  }
   const bool sends_done = completer_.flush(limit);
-  const bool receives_done = responder_.flush(limit);
-  return sends_done && receives_done;
+  return (state == QpState::sqe || flush_receives(limit)) && sends_done;
+}
+
+bool Qp::flush_receives(uint32_t limit) {
+  const bool done = receiver_.flush(limit);
+  if (done && receiver_.shared() != nullptr && !last_wqe_told_) {
+    last_wqe_told_ = true;
+    core_.events |= kEventLastWqe;
+  }
+  return done;
 }
 
 }  // namespace roce

@@ -1,6 +1,7 @@
-// Qp: one RC queue pair: its attributes, its queues and its halves. Nothing clever: it hands input
-// to the half that it is for, asks the halves for output, and flushes the queues once it is in
-// error. Thread: the engine's, but for the posting side of the queues and state().
+// Qp: one queue pair: its attributes, its queues and its halves. Nothing clever: it hands input to
+// the half that it is for, asks the halves for output, and flushes the queues once it is in error.
+// What differs between RC, UC and UD is in the halves; here is only the choice of them. Thread: the
+// engine's, but for the posting side of the queues and state().
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -10,9 +11,13 @@
 #include "cq/completion_queue.h"
 #include "qp/completer.h"
 #include "qp/core.h"
+#include "qp/receiver.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
 #include "qp/send_window.h"
+#include "qp/shared_receive_queue.h"
+#include "qp/uc_responder.h"
+#include "qp/ud_responder.h"
 #include "qp/work_queue.h"
 
 namespace roce {
@@ -23,6 +28,7 @@ struct QpSpec {
   uint32_t pd = 0;
   CompletionQueue* send_cq = nullptr;  ///< must outlive the QP, as must recv_cq
   CompletionQueue* recv_cq = nullptr;
+  SharedReceiveQueue* shared_receives = nullptr;  ///< instead of an own queue; must outlive the QP
   uint32_t send_entries = 1;
   uint32_t recv_entries = 1;
   uint32_t max_send_sge = 1;
@@ -60,6 +66,8 @@ class Qp {
   CompletionQueue& recv_cq() { return recv_cq_; }
   SendQueue& send_queue() { return send_queue_; }
   RecvQueue& recv_queue() { return recv_queue_; }
+  /// nullptr: the QP receives into a queue of its own.
+  SharedReceiveQueue* shared_receives() const { return receiver_.shared(); }
 
   // --- state moves; the transition has been checked
 
@@ -76,7 +84,7 @@ class Qp {
   // --- what the engine calls
 
   /// Takes a packet for this QP. Not `none`: it was dropped, for that reason.
-  DropReason on_packet(Instant now, const wire::Packet& packet, const RegionTable& regions);
+  DropReason on_packet(Instant now, const wire::Packet& packet, RegionTable& regions);
   /// Looks at the clock.
   void on_timeout(Instant now);
   /// When on_timeout() has something to do; kNever if nothing waits for time.
@@ -85,12 +93,25 @@ class Qp {
   void pull(Step& step);
   /// Something is left to be sent in the next turn, whatever else happens.
   bool wants_turn() const { return responder_.wants_tx(); }
-  /// In error: completes up to `limit` WQEs of each queue with a flush error. True when all are.
+  /// Some of what pull() builds may be for this node itself.
+  bool may_loop_back() const {
+    return core_.type == QpType::ud || core_.path.destination() == Path::Destination::local;
+  }
+  /// In error: completes up to `limit` WQEs of each queue with a flush error (in SQE: of the send
+  /// queue). True when nothing of that is left to be done.
   bool flush(uint32_t limit);
+
+  /// Nothing that has been started waits for an acknowledgement. Thread: the engine's; elsewhere a
+  /// snapshot.
+  bool drained() const { return window_.drained(); }
 
   QpSchedule schedule;
 
  private:
+  DropReason on_request(const wire::Packet& packet, RegionTable& regions);
+  bool flush_receives(uint32_t limit);
+  void note_drained();
+
   QpCore core_;
   CompletionQueue& send_cq_;
   CompletionQueue& recv_cq_;
@@ -99,7 +120,11 @@ class Qp {
   SendWindow window_;
   Requester requester_;
   Completer completer_;
-  Responder responder_;
+  Receiver receiver_;
+  Responder responder_;  // of RC
+  UcResponder uc_responder_;
+  UdResponder ud_responder_;
+  bool last_wqe_told_ = false;
 };
 
 }  // namespace roce

@@ -12,11 +12,18 @@
 
 namespace roce {
 
+/// What a request is answered with.
+enum class ReplyKind : uint8_t {
+  read,    ///< READ RESPONSEs with data
+  atomic,  ///< ATOMIC ACKNOWLEDGE with the stored result
+  empty,   ///< one READ RESPONSE without data: FLUSH and ATOMIC WRITE
+};
+
 struct Reply {
   Psn first_psn;           ///< of the request
   uint32_t psn_count = 0;  ///< response packets
   uint32_t msn = 0;        ///< as sent in its AETHs
-  bool atomic = false;
+  ReplyKind kind = ReplyKind::read;
   bool pending = false;   ///< to be sent from `next` on
   bool answered = false;  ///< has been sent to its end at least once
   uint32_t next = 0;      ///< index of the response packet to be sent next

@@ -31,10 +31,16 @@ constexpr DataOps kWriteOps{Operation::write_first, Operation::write_middle, Ope
 constexpr DataOps kWriteImmOps{Operation::write_first, Operation::write_middle,
                                Operation::write_last_imm, Operation::write_only_imm};
 
-// Indexed by SendOpcode; the rows of requests without payload are never looked up.
-constexpr std::array<DataOps, 10> kDataOps = {kWriteOps, kWriteImmOps, kSendOps,  kSendImmOps,
-                                              DataOps{}, DataOps{},    DataOps{}, DataOps{},
-                                              DataOps{}, kSendInvOps};
+// Indexed by SendOpcode; the other rows are never looked up.
+constexpr std::array<DataOps, kSendOpcodes> kDataOps = [] {
+  std::array<DataOps, kSendOpcodes> table{};
+  table[static_cast<size_t>(SendOpcode::rdma_write)] = kWriteOps;
+  table[static_cast<size_t>(SendOpcode::rdma_write_imm)] = kWriteImmOps;
+  table[static_cast<size_t>(SendOpcode::send)] = kSendOps;
+  table[static_cast<size_t>(SendOpcode::send_imm)] = kSendImmOps;
+  table[static_cast<size_t>(SendOpcode::send_invalidate)] = kSendInvOps;
+  return table;
+}();
 
 Operation data_operation(SendOpcode opcode, bool first, bool last) {
   const DataOps& ops = kDataOps[static_cast<size_t>(opcode)];
@@ -44,10 +50,20 @@ Operation data_operation(SendOpcode opcode, bool first, bool last) {
   return last ? ops.last : ops.middle;
 }
 
-/// PSNs that a message takes: one a packet, of the response in the case of a READ.
+/// PSNs that a message takes: one a packet, of the response in the case of a READ; none when it
+/// never leaves this side.
 uint32_t psns_for(const SendWqe& wqe, uint32_t pmtu_shift) {
-  if (wqe.opcode == SendOpcode::compare_swap || wqe.opcode == SendOpcode::fetch_add) {
-    return 1;
+  switch (wqe.opcode) {
+    case SendOpcode::compare_swap:
+    case SendOpcode::fetch_add:
+    case SendOpcode::flush:
+    case SendOpcode::atomic_write:
+      return 1;
+    case SendOpcode::local_invalidate:
+    case SendOpcode::bind_mw:
+      return 0;
+    default:
+      break;
   }
   const uint64_t packets = (uint64_t{wqe.length} + (1u << pmtu_shift) - 1) >> pmtu_shift;
   return std::max<uint32_t>(1, static_cast<uint32_t>(packets));
@@ -55,8 +71,9 @@ uint32_t psns_for(const SendWqe& wqe, uint32_t pmtu_shift) {
 
 }  // namespace
 
-Requester::Requester(QpCore& core, SendWindow& window, uint32_t window_packets)
+Requester::Requester(QpCore& core, SendQueue& queue, SendWindow& window, uint32_t window_packets)
     : core_(core),
+      queue_(queue),
       window_(window),
       window_packets_(window_packets),
       // Often enough that the window never waits for an ACK nobody asked for.
@@ -70,8 +87,9 @@ void Requester::reset() {
 
 bool Requester::may_send(Instant now) const {
   const QpState state = core_.now_in();
-  return (state == QpState::rts || state == QpState::sqd) && now >= window_.hold_until() &&
-         window_.in_flight() < window_packets_;
+  // Nobody acknowledges UC and UD: there is no window.
+  const bool open = core_.type != QpType::rc || window_.in_flight() < window_packets_;
+  return open && (state == QpState::rts || state == QpState::sqd) && now >= window_.hold_until();
 }
 
 void Requester::pull(Step& step) {
@@ -99,26 +117,95 @@ SendWqe* Requester::admit_next() {
   if (wqe == nullptr || core_.now_in() != QpState::rts) {
     return nullptr;
   }
-  // 10.8.3.3: a fence waits for earlier READs and atomics, nothing else.
-  if ((wqe->flags & kSendFence) != 0 && window_.reads_admitted() > 0) {
+  if ((wqe->flags & kSendFence) != 0 && must_wait(*wqe)) {
     return nullptr;
   }
   window_.admit(psns_for(*wqe, core_.attr.pmtu_shift));
   return wqe;
 }
 
-bool Requester::send_packet(Step& step, const SendWqe& wqe) {
-  if (!is_read_or_atomic(wqe.opcode)) {
-    return send_data(step, wqe);
+/// 10.8.3.3: a fence waits for earlier READs and atomics, nothing else; that of a local invalidate
+/// (10.6.5.1) waits for everything.
+bool Requester::must_wait(const SendWqe& wqe) const {
+  return window_.reads_admitted() > 0 ||
+         (wqe.opcode == SendOpcode::local_invalidate && !window_.drained());
+}
+
+bool Requester::send_packet(Step& step, SendWqe& wqe) {
+  if (is_local(wqe.opcode)) {
+    return do_local(step, wqe);
   }
+  if (core_.type == QpType::ud) {
+    return send_datagram(step, wqe);
+  }
+  return is_read_or_atomic(wqe.opcode) ? send_with_response(step, wqe) : send_data(step, wqe);
+}
+
+/// Local requests are carried out in their turn, once: a rewind passes them by.
+bool Requester::do_local(Step& step, SendWqe& wqe) {
+  if (!wqe.executed) {
+    const RemoteUser user{core_.pd, core_.qpn};
+    const bool bind = wqe.opcode == SendOpcode::bind_mw;
+    if (bind ? !step.regions().bind(wqe.binding(), user)
+             : !step.regions().invalidate(wqe.rkey, user)) {
+      fault_ = bind ? CompletionStatus::memory_window_bind_error
+                    : CompletionStatus::local_qp_operation_error;
+      return false;
+    }
+    wqe.executed = true;
+  }
+  window_.sent_up_to(window_.next());
+  return true;
+}
+
+bool Requester::send_with_response(Step& step, const SendWqe& wqe) {
   if (window_.reads_in_flight() >= core_.attr.max_rd_atomic) {
     return false;
   }
-  if (wqe.opcode == SendOpcode::rdma_read) {
-    send_read(step, wqe);
-  } else {
-    send_atomic(step, wqe);
+  switch (wqe.opcode) {
+    case SendOpcode::rdma_read:
+      send_read(step, wqe);
+      return true;
+    case SendOpcode::flush:
+      send_flush(step, wqe);
+      return true;
+    case SendOpcode::atomic_write:
+      return send_atomic_write(step, wqe);
+    default:
+      send_atomic(step, wqe);
+      return true;
   }
+}
+
+/// UD: the way and the addressee are the WQE's own; the key may be the QP's (the upper bit asks for
+/// it).
+bool Requester::send_datagram(Step& step, SendWqe& wqe) {
+  if (wqe.length > core_.pmtu()) {
+    fault_ = CompletionStatus::local_length_error;
+    return false;
+  }
+  const Psn psn = window_.next();
+  const bool imm = wqe.opcode == SendOpcode::send_imm;
+  const uint8_t opcode =
+      wire::opcode_of(core_.type, imm ? Operation::send_only_imm : Operation::send_only);
+  uint8_t* ext = step.open(queue_.tail<Path>(wqe), {.opcode = opcode,
+                                                    .solicited = (wqe.flags & kSendSolicited) != 0,
+                                                    .psn = psn,
+                                                    .payload_len = wqe.length});
+  uint8_t* const bth = ext - wire::Bth::kSize;
+  store_be<uint16_t>(bth + wire::Bth::kPkeyAt, core_.pkey);
+  store_be24(bth + wire::Bth::kDestQpAt, wqe.remote_qpn());
+  const bool own_key = (wqe.qkey() & 0x8000'0000u) != 0;
+  wire::Deth{own_key ? core_.qkey : wqe.qkey(), 0, core_.qpn}.emit(ext);
+  if (imm) {
+    store_be<uint32_t>(ext + wire::Deth::kSize, wqe.imm_or_rkey);
+  }
+  step.begin_payload();
+  if (!append_payload(step, wqe, 0, wqe.length)) {
+    return false;
+  }
+  step.close();
+  note_sent(step.now(), psn + 1);
   return true;
 }
 
@@ -132,11 +219,12 @@ bool Requester::send_data(Step& step, const SendWqe& wqe) {
   const uint8_t opcode = wire::opcode_of(core_.type, data_operation(wqe.opcode, first, last));
   const wire::OpcodeInfo& info = wire::kOpcodes[opcode];
 
-  uint8_t* ext = step.open(core_.path, {.opcode = opcode,
-                                        .solicited = last && (wqe.flags & kSendSolicited) != 0,
-                                        .ack_req = ack_wanted(psn, last),
-                                        .psn = psn,
-                                        .payload_len = len});
+  uint8_t* ext =
+      step.open(core_.path, {.opcode = opcode,
+                             .solicited = last && (wqe.flags & kSendSolicited) != 0,
+                             .ack_req = core_.type == QpType::rc && ack_wanted(psn, last),
+                             .psn = psn,
+                             .payload_len = len});
   if (info.reth) {
     wire::Reth{wqe.remote_addr, wqe.rkey, wqe.length}.emit(ext);
     ext += wire::Reth::kSize;
@@ -195,6 +283,32 @@ void Requester::send_atomic(Step& step, const SendWqe& wqe) {
   uint8_t* ext = step.open(core_.path, {.opcode = opcode, .ack_req = true, .psn = psn});
   const uint64_t operand = swap ? wqe.swap() : wqe.compare_or_add;
   wire::AtomicEth{wqe.remote_addr, wqe.rkey, operand, swap ? wqe.compare_or_add : 0}.emit(ext);
+  step.begin_payload();
+  step.close();
+  note_sent(step.now(), psn + 1);
+}
+
+bool Requester::send_atomic_write(Step& step, const SendWqe& wqe) {
+  const Psn psn = window_.next();
+  const uint8_t opcode = wire::opcode_of(core_.type, Operation::atomic_write);
+  uint8_t* ext = step.open(
+      core_.path, {.opcode = opcode, .ack_req = true, .psn = psn, .payload_len = wqe.length});
+  wire::Reth{wqe.remote_addr, wqe.rkey, wqe.length}.emit(ext);
+  step.begin_payload();
+  if (!append_payload(step, wqe, 0, wqe.length)) {
+    return false;
+  }
+  step.close();
+  note_sent(step.now(), psn + 1);
+  return true;
+}
+
+void Requester::send_flush(Step& step, const SendWqe& wqe) {
+  const Psn psn = window_.next();
+  const uint8_t opcode = wire::opcode_of(core_.type, Operation::flush);
+  uint8_t* ext = step.open(core_.path, {.opcode = opcode, .ack_req = true, .psn = psn});
+  store_be<uint32_t>(ext, wqe.flush_request());
+  wire::Reth{wqe.remote_addr, wqe.rkey, wqe.length}.emit(ext + wire::Feth::kSize);
   step.begin_payload();
   step.close();
   note_sent(step.now(), psn + 1);

@@ -1,5 +1,6 @@
-// Requester: turns send WQEs into request packets. Its only input is the send queue; its only
-// output is pull(). What comes back is the completer's affair. Thread: the engine's.
+// Requester: turns send WQEs into request packets, and carries out those that concern this side
+// only. Its only input is the send queue; its only output is pull(). What comes back is the
+// completer's affair. RC, UC and UD alike. Thread: the engine's.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -16,7 +17,7 @@ namespace roce {
 class Requester {
  public:
   /// `window_packets`: PSNs that may be unacknowledged, 1..2^22.
-  Requester(QpCore& core, SendWindow& window, uint32_t window_packets);
+  Requester(QpCore& core, SendQueue& queue, SendWindow& window, uint32_t window_packets);
 
   void reset();
 
@@ -32,15 +33,22 @@ class Requester {
  private:
   bool may_send(Instant now) const;
   SendWqe* admit_next();
-  bool send_packet(Step& step, const SendWqe& wqe);
+  bool must_wait(const SendWqe& wqe) const;
+  bool send_packet(Step& step, SendWqe& wqe);
+  bool do_local(Step& step, SendWqe& wqe);
   bool send_data(Step& step, const SendWqe& wqe);
+  bool send_datagram(Step& step, SendWqe& wqe);
+  bool send_with_response(Step& step, const SendWqe& wqe);
   bool append_payload(Step& step, const SendWqe& wqe, uint32_t offset, uint32_t len);
   void send_read(Step& step, const SendWqe& wqe);
   void send_atomic(Step& step, const SendWqe& wqe);
+  bool send_atomic_write(Step& step, const SendWqe& wqe);
+  void send_flush(Step& step, const SendWqe& wqe);
   bool ack_wanted(Psn psn, bool last) const;
   void note_sent(Instant now, Psn up_to);
 
   QpCore& core_;
+  SendQueue& queue_;
   SendWindow& window_;
   uint32_t window_packets_;
   uint32_t ack_interval_mask_;

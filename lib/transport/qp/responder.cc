@@ -21,6 +21,14 @@ constexpr RequestOutcome kNotReady{RequestOutcome::Kind::receiver_not_ready};
 constexpr RequestOutcome refuse(NakCode nak, CompletionStatus local) {
   return {RequestOutcome::Kind::refused, nak, local};
 }
+constexpr RequestOutcome kRefusedAsInvalid = refuse(kInvalid, kRemoteInvalid);
+constexpr RequestOutcome kRefusedAccess =
+    refuse(NakCode::remote_access_error, CompletionStatus::remote_access_error);
+
+/// Requests with a response of their own, which acknowledges everything before it, too.
+constexpr bool has_own_response(Verb verb) {
+  return verb != Verb::send && verb != Verb::write;
+}
 
 }  // namespace
 
@@ -30,12 +38,12 @@ void Responder::reset(Psn expected) {
   answer_ = Answer::none;
   ack_ripe_ = false;
   gap_nak_sent_ = rnr_nak_sent_ = false;
+  established_ = false;
   open_ = Open::nothing;
-  receive_in_use_ = false;
   replies_.reset(core_.attr.max_dest_rd_atomic);
 }
 
-DropReason Responder::on_request(const wire::Packet& packet, const RegionTable& regions) {
+DropReason Responder::on_request(const wire::Packet& packet, RegionTable& regions) {
   const int32_t distance = packet.psn.since(expected_);
   if (distance != 0) {
     return distance > 0 ? on_ahead() : on_duplicate(packet);
@@ -44,8 +52,9 @@ DropReason Responder::on_request(const wire::Packet& packet, const RegionTable& 
   const RequestOutcome outcome = execute(packet, regions);
   switch (outcome.kind) {
     case RequestOutcome::Kind::executed:
-      if (packet.info->verb == Verb::read || packet.info->verb == Verb::atomic) {
-        answer_ = Answer::none;  // its response acknowledges everything before it, too
+      note_established();
+      if (has_own_response(packet.info->verb)) {
+        answer_ = Answer::none;
       } else if (packet.ack_req) {
         answer_ = Answer::ack;
       }
@@ -61,6 +70,16 @@ DropReason Responder::on_request(const wire::Packet& packet, const RegionTable& 
       break;
   }
   return DropReason::none;
+}
+
+/// The first message before the application has made the QP ready to send tells it to do so.
+void Responder::note_established() {
+  if (!established_) [[unlikely]] {
+    established_ = true;
+    if (core_.now_in() == QpState::rtr) {
+      core_.events |= kEventEstablished;
+    }
+  }
 }
 
 DropReason Responder::on_ahead() {
@@ -87,12 +106,16 @@ DropReason Responder::on_duplicate(const wire::Packet& packet) {
       return DropReason::none;
     case Verb::read:
       return on_duplicate_read(packet);
-    case Verb::atomic: {
+    case Verb::atomic:
+    case Verb::atomic_write:
+    case Verb::flush: {
       Reply* const reply = replies_.find(packet.psn);
-      if (reply == nullptr || !reply->atomic) {
+      const ReplyKind kind =
+          packet.info->verb == Verb::atomic ? ReplyKind::atomic : ReplyKind::empty;
+      if (reply == nullptr || reply->kind != kind) {
         return DropReason::duplicate_request;
       }
-      replies_.replay(*reply, 0, 1);
+      replies_.replay(*reply, 0, 1);  // R5: never executed again
       return DropReason::none;
     }
     default:
@@ -103,7 +126,7 @@ DropReason Responder::on_duplicate(const wire::Packet& packet) {
 /// R3, R4: executed again when it asks for the original range or a part of it.
 DropReason Responder::on_duplicate_read(const wire::Packet& packet) {
   Reply* const reply = replies_.find(packet.psn);
-  if (reply == nullptr || reply->atomic) {
+  if (reply == nullptr || reply->kind != ReplyKind::read) {
     return DropReason::duplicate_request;
   }
   const wire::Reth reth = packet.reth();
@@ -120,9 +143,9 @@ DropReason Responder::on_duplicate_read(const wire::Packet& packet) {
   return DropReason::none;
 }
 
-RequestOutcome Responder::execute(const wire::Packet& packet, const RegionTable& regions) {
+RequestOutcome Responder::execute(const wire::Packet& packet, RegionTable& regions) {
   if (!packet.info->known || !in_sequence(packet)) {
-    return refuse(kInvalid, kRemoteInvalid);  // R8, R7
+    return kRefusedAsInvalid;  // R8, R7
   }
   switch (packet.info->verb) {
     case Verb::send:
@@ -133,8 +156,12 @@ RequestOutcome Responder::execute(const wire::Packet& packet, const RegionTable&
       return on_read(packet, regions);
     case Verb::atomic:
       return on_atomic(packet, regions);
+    case Verb::atomic_write:
+      return on_atomic_write(packet, regions);
+    case Verb::flush:
+      return on_flush(packet, regions);
     default:
-      return refuse(kInvalid, kRemoteInvalid);
+      return kRefusedAsInvalid;
   }
 }
 
@@ -159,125 +186,81 @@ bool Responder::length_fits(const wire::Packet& packet) const {
   return len <= core_.pmtu() && (info.first || len > 0);
 }
 
-RequestOutcome Responder::on_send(const wire::Packet& packet, const RegionTable& regions) {
-  if (packet.info->first) {
-    if (!queue_.has(0)) {
-      return kNotReady;
-    }
-    receive_in_use_ = true;
-    received_ = 0;
-    place_ = {};
+RequestOutcome Responder::on_send(const wire::Packet& packet, RegionTable& regions) {
+  if (packet.info->first && !receiver_.open()) {
+    return kNotReady;
   }
   if (!length_fits(packet)) {
-    return refuse(kInvalid, kRemoteInvalid);
+    return kRefusedAsInvalid;
   }
-  const RecvWqe& wqe = queue_.at(0);
-  if (packet.payload_len > wqe.length - received_) {
+  if (packet.payload_len > receiver_.room()) {
     return refuse(kInvalid, CompletionStatus::local_length_error);
   }
-  const uint8_t* from = packet.payload;
-  const MemoryFault fault = walk({regions, core_.pd}, wqe.sges(), place_, packet.payload_len,
-                                 Access::local_write, [&from](uint8_t* host, uint32_t n) {
-                                   std::memcpy(host, from, n);
-                                   from += n;
-                                 });
-  if (fault != MemoryFault::none) {
+  if (receiver_.place(regions, packet.payload, packet.payload_len) != MemoryFault::none) {
     return refuse(NakCode::remote_operational_error, CompletionStatus::local_protection_error);
   }
-  received_ += packet.payload_len;
   open_ = packet.info->last ? Open::nothing : Open::send;
   expected_ = expected_ + 1;
   if (packet.info->last) {
-    finish_message(packet);
+    finish_message(packet, regions);
   }
   return kExecuted;
 }
 
 RequestOutcome Responder::on_write(const wire::Packet& packet, const RegionTable& regions) {
   if (!allows(core_.attr.access, Access::remote_write)) {
-    return refuse(kInvalid, kRemoteInvalid);
+    return kRefusedAsInvalid;
   }
-  if (packet.info->imm) {
-    if (!queue_.has(0)) {
-      return kNotReady;
-    }
-    receive_in_use_ = true;
+  if (packet.info->imm && !receiver_.open()) {
+    return kNotReady;
   }
   if (!length_fits(packet)) {
-    return refuse(kInvalid, kRemoteInvalid);
+    return kRefusedAsInvalid;
   }
-  if (packet.info->first) {
-    const RequestOutcome opened = open_write(packet, regions);
-    if (opened.kind != RequestOutcome::Kind::executed) {
-      return opened;
-    }
+  switch (write_.take(packet, regions, user())) {
+    case WriteTarget::Fault::none:
+      break;
+    case WriteTarget::Fault::length:
+      return kRefusedAsInvalid;
+    case WriteTarget::Fault::access:
+      return kRefusedAccess;
   }
-  // LAST brings exactly what is missing, the others less.
-  if (packet.info->last ? packet.payload_len != write_left_ : packet.payload_len >= write_left_) {
-    return refuse(kInvalid, kRemoteInvalid);
-  }
-  if (packet.payload_len > 0) {
-    uint8_t* const to =
-        regions.resolve(write_rkey_, core_.pd, write_va_, packet.payload_len, Access::remote_write);
-    if (to == nullptr) {
-      return refuse(NakCode::remote_access_error, CompletionStatus::remote_access_error);
-    }
-    std::memcpy(to, packet.payload, packet.payload_len);
-  }
-  write_va_ += packet.payload_len;
-  write_left_ -= packet.payload_len;
   open_ = packet.info->last ? Open::nothing : Open::write;
   expected_ = expected_ + 1;
   if (packet.info->last) {
-    finish_message(packet);
+    msn_ = (msn_ + 1) & Psn::kMask;
+    if (packet.info->imm) {
+      Cqe cqe = receive_completion(packet, core_.remote_qpn);
+      cqe.byte_len = write_.length();
+      receiver_.complete(cqe);
+    }
   }
-  return kExecuted;
-}
-
-/// Checks the whole range of a WRITE before its first byte is placed.
-RequestOutcome Responder::open_write(const wire::Packet& packet, const RegionTable& regions) {
-  const wire::Reth reth = packet.reth();
-  if (reth.dma_length > kMaxMessage) {
-    return refuse(kInvalid, kRemoteInvalid);
-  }
-  // R14: a WRITE of nothing needs no right to anything.
-  if (reth.dma_length > 0 && regions.resolve(reth.rkey, core_.pd, reth.va, reth.dma_length,
-                                             Access::remote_write) == nullptr) {
-    return refuse(NakCode::remote_access_error, CompletionStatus::remote_access_error);
-  }
-  write_va_ = reth.va;
-  write_rkey_ = reth.rkey;
-  write_length_ = write_left_ = reth.dma_length;
   return kExecuted;
 }
 
 RequestOutcome Responder::on_read(const wire::Packet& packet, const RegionTable& regions) {
   if (!allows(core_.attr.access, Access::remote_read) || packet.payload_len != 0 ||
       packet.pad_count != 0) {
-    return refuse(kInvalid, kRemoteInvalid);
+    return kRefusedAsInvalid;
   }
   const wire::Reth reth = packet.reth();
   if (reth.dma_length > kMaxMessage) {
-    return refuse(kInvalid, kRemoteInvalid);
+    return kRefusedAsInvalid;
   }
-  if (reth.dma_length > 0 && regions.resolve(reth.rkey, core_.pd, reth.va, reth.dma_length,
-                                             Access::remote_read) == nullptr) {
-    return refuse(NakCode::remote_access_error, CompletionStatus::remote_access_error);
-  }
-  Reply* const reply = replies_.push();
-  if (reply == nullptr) {
-    return refuse(kInvalid, kRemoteInvalid);  // R10
+  if (reth.dma_length > 0 && regions.resolve_remote(reth.rkey, user(), reth.va, reth.dma_length,
+                                                    Access::remote_read) == nullptr) {
+    return kRefusedAccess;
   }
   const uint64_t packets = (uint64_t{reth.dma_length} + core_.pmtu() - 1) >> core_.attr.pmtu_shift;
-  msn_ = (msn_ + 1) & Psn::kMask;  // C9-148: at the start of the request
-  reply->first_psn = packet.psn;
-  reply->psn_count = packets > 0 ? static_cast<uint32_t>(packets) : 1;
-  reply->end = reply->psn_count;
-  reply->msn = msn_;
+  // C9-148: the message counts from the start of its execution.
+  Reply* const reply =
+      new_reply(packet, ReplyKind::read, packets > 0 ? static_cast<uint32_t>(packets) : 1);
+  if (reply == nullptr) {
+    return kRefusedAsInvalid;
+  }
   reply->va = reth.va;
   reply->rkey = reth.rkey;
   reply->length = reply->end_offset = reth.dma_length;
-  expected_ = expected_ + reply->psn_count;
   return kExecuted;
 }
 
@@ -285,17 +268,17 @@ RequestOutcome Responder::on_atomic(const wire::Packet& packet, const RegionTabl
   const wire::AtomicEth eth = packet.atomic_eth();
   if (!allows(core_.attr.access, Access::remote_atomic) || packet.payload_len != 0 ||
       packet.pad_count != 0 || (eth.va & 7) != 0) {
-    return refuse(kInvalid, kRemoteInvalid);  // R8, R12, R9
+    return kRefusedAsInvalid;  // R8, R12, R9
   }
   uint8_t* const at =
-      regions.resolve(eth.rkey, core_.pd, eth.va, sizeof(uint64_t), Access::remote_atomic);
+      regions.resolve_remote(eth.rkey, user(), eth.va, sizeof(uint64_t), Access::remote_atomic);
   // An aligned address in a region whose memory is not aligned cannot be served atomically.
   if (at == nullptr || (reinterpret_cast<uintptr_t>(at) & 7) != 0) {
-    return refuse(NakCode::remote_access_error, CompletionStatus::remote_access_error);
+    return kRefusedAccess;
   }
-  Reply* const reply = replies_.push();
+  Reply* const reply = new_reply(packet, ReplyKind::atomic, 1);
   if (reply == nullptr) {
-    return refuse(kInvalid, kRemoteInvalid);  // R10
+    return kRefusedAsInvalid;
   }
   std::atomic_ref<uint64_t> target(*reinterpret_cast<uint64_t*>(at));
   if (packet.operation() == wire::Operation::fetch_add) {
@@ -305,42 +288,84 @@ RequestOutcome Responder::on_atomic(const wire::Packet& packet, const RegionTabl
     target.compare_exchange_strong(found, eth.swap_or_add, std::memory_order_acq_rel);
     reply->original = found;
   }
-  msn_ = (msn_ + 1) & Psn::kMask;
-  reply->atomic = true;
-  reply->first_psn = packet.psn;
-  reply->psn_count = reply->end = 1;
-  reply->msn = msn_;
-  expected_ = expected_ + 1;
   return kExecuted;
 }
 
-/// The last packet of a SEND or WRITE has been executed.
-void Responder::finish_message(const wire::Packet& packet) {
-  msn_ = (msn_ + 1) & Psn::kMask;
-  if (!receive_in_use_) {
-    return;
+/// ATOMIC WRITE: 8 bytes, seen by others whole or not at all.
+RequestOutcome Responder::on_atomic_write(const wire::Packet& packet, const RegionTable& regions) {
+  const wire::Reth reth = packet.reth();
+  uint64_t value = 0;
+  if (!allows(core_.attr.access, Access::remote_write) || packet.payload_len != sizeof value ||
+      packet.pad_count != 0 || reth.dma_length != sizeof value || (reth.va & 7) != 0) {
+    return kRefusedAsInvalid;
   }
-  Cqe cqe;
-  const bool send = packet.info->verb == Verb::send;
-  cqe.opcode = send ? CompletionOpcode::receive : CompletionOpcode::receive_rdma_with_imm;
-  cqe.byte_len = send ? received_ : write_length_;
-  if (packet.info->imm) {
-    cqe.flags |= kCqeWithImm;
-    cqe.imm_or_rkey = packet.imm().data;
+  uint8_t* const at =
+      regions.resolve_remote(reth.rkey, user(), reth.va, sizeof value, Access::remote_write);
+  if (at == nullptr || (reinterpret_cast<uintptr_t>(at) & 7) != 0) {
+    return kRefusedAccess;
   }
-  complete_receive(cqe);
+  if (new_reply(packet, ReplyKind::empty, 1) == nullptr) {
+    return kRefusedAsInvalid;
+  }
+  std::memcpy(&value, packet.payload, sizeof value);
+  std::atomic_ref(*reinterpret_cast<uint64_t*>(at)).store(value, std::memory_order_release);
+  return kExecuted;
 }
 
-void Responder::complete_receive(Cqe& cqe) {
-  cqe.wr_id = queue_.at(0).wr_id;
-  cqe.qpn = core_.qpn;
-  cqe.src_qp = core_.remote_qpn;
-  receive_in_use_ = false;
-  queue_.release();
-  if (!cq_.push(cqe)) {
-    core_.events |= kEventRecvCqOverrun | kEventFatal;
-    core_.enter(QpState::err);
+/// FLUSH: what was written before is visible to all once it is answered. Packets are executed in
+/// order by one thread, so a fence is all there is to do; memory that survives a power cut cannot
+/// be registered.
+RequestOutcome Responder::on_flush(const wire::Packet& packet, const RegionTable& regions) {
+  const wire::Feth feth = packet.feth();
+  if (!allows(core_.attr.access, Access::flush_global) || packet.payload_len != 0 ||
+      packet.pad_count != 0 || feth.placement != wire::Feth::kGlobalVisibility ||
+      feth.selectivity > wire::Feth::kWholeRegion) {
+    return kRefusedAsInvalid;
   }
+  const wire::Reth reth = packet.reth();
+  const MemoryRegion* const region = regions.find(reth.rkey);
+  const bool whole = feth.selectivity == wire::Feth::kWholeRegion;
+  const uint64_t va = whole && region != nullptr ? region->va : reth.va;
+  const uint64_t length = whole ? 0 : reth.dma_length;
+  if (regions.resolve_remote(reth.rkey, user(), va, length, Access::flush_global) == nullptr) {
+    return kRefusedAccess;
+  }
+  if (new_reply(packet, ReplyKind::empty, 1) == nullptr) {
+    return kRefusedAsInvalid;
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return kExecuted;
+}
+
+/// Counts the request as executed and queues its response; nullptr when the peer has more in flight
+/// than was agreed (R10).
+Reply* Responder::new_reply(const wire::Packet& packet, ReplyKind kind, uint32_t psn_count) {
+  Reply* const reply = replies_.push();
+  if (reply == nullptr) {
+    return nullptr;
+  }
+  msn_ = (msn_ + 1) & Psn::kMask;
+  reply->kind = kind;
+  reply->first_psn = packet.psn;
+  reply->psn_count = reply->end = psn_count;
+  reply->msn = msn_;
+  expected_ = expected_ + psn_count;
+  return reply;
+}
+
+/// The last packet of a SEND has been executed.
+void Responder::finish_message(const wire::Packet& packet, RegionTable& regions) {
+  msn_ = (msn_ + 1) & Psn::kMask;
+  Cqe cqe = receive_completion(packet, core_.remote_qpn);
+  cqe.byte_len = receiver_.received();
+  if (packet.info->ieth && !regions.invalidate(packet.ieth().rkey, user())) {
+    // R15, class J: the message has arrived and is acknowledged, but its receiver is in error.
+    cqe.status = kRemoteInvalid;
+    receiver_.complete(cqe);
+    core_.enter(QpState::err);
+    return;
+  }
+  receiver_.complete(cqe);
 }
 
 /// Class C errors: a NAK, the receive WQE in use ends with an error, the QP is in error.
@@ -348,12 +373,12 @@ void Responder::refuse_request(const RequestOutcome& outcome) {
   answer_ = Answer::nak;
   syndrome_ = wire::nak_syndrome(outcome.nak);
   open_ = Open::nothing;
-  if (receive_in_use_) {
+  if (receiver_.in_use()) {
     Cqe cqe;
     cqe.status = outcome.local;
     cqe.opcode = CompletionOpcode::receive;
     cqe.vendor_error = syndrome_;
-    complete_receive(cqe);
+    receiver_.complete(cqe);
   } else {
     core_.events |=
         outcome.nak == NakCode::remote_access_error ? kEventAccessError : kEventRequestError;
@@ -364,16 +389,6 @@ void Responder::refuse_request(const RequestOutcome& outcome) {
 void Responder::silence() {
   answer_ = Answer::none;
   replies_.reset(replies_.capacity());
-}
-
-bool Responder::flush(uint32_t limit) {
-  for (; limit > 0 && queue_.has(0); --limit) {
-    Cqe cqe;
-    cqe.status = CompletionStatus::flush_error;
-    cqe.opcode = CompletionOpcode::receive;
-    complete_receive(cqe);
-  }
-  return !queue_.has(0);
 }
 
 }  // namespace roce

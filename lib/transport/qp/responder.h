@@ -1,6 +1,6 @@
-// Responder: executes the peer's requests in PSN order and answers them. Input only changes state;
-// the answers (READ and atomic responses, then one ACK or NAK for everything so far) come from
-// pull(). Thread: the engine's.
+// Responder: the RC one. Executes the peer's requests in PSN order and answers them. Input only
+// changes state; the answers (READ and atomic responses, then one ACK or NAK for everything so far)
+// come from pull(). Thread: the engine's.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -10,9 +10,10 @@
 #include "base/drop_reason.h"
 #include "cq/completion_queue.h"
 #include "qp/core.h"
+#include "qp/receiver.h"
 #include "qp/reply_queue.h"
 #include "qp/step.h"
-#include "qp/work_queue.h"
+#include "qp/write_target.h"
 #include "wire/packet.h"
 #include "wire/syndrome.h"
 
@@ -30,14 +31,13 @@ struct RequestOutcome {
 
 class Responder {
  public:
-  Responder(QpCore& core, RecvQueue& queue, CompletionQueue& cq)
-      : core_(core), queue_(queue), cq_(cq) {}
+  Responder(QpCore& core, Receiver& receiver) : core_(core), receiver_(receiver) {}
 
   /// Starts afresh: `expected` is the PSN of the peer's first request. Allocates the reply table.
   void reset(Psn expected);
 
   /// Takes one request. Not `none`: it was dropped, for that reason.
-  DropReason on_request(const wire::Packet& packet, const RegionTable& regions);
+  DropReason on_request(const wire::Packet& packet, RegionTable& regions);
 
   /// Builds responses while the step has room.
   void pull(Step& step);
@@ -46,9 +46,6 @@ class Responder {
   void silence();
 
   bool wants_tx() const { return replies_.pending() > 0 || answer_ != Answer::none; }
-
-  /// Completes up to `limit` posted receive WQEs with a flush error; true when none is left.
-  bool flush(uint32_t limit);
 
  private:
   /// What is due after the pending replies; the newest wins.
@@ -59,24 +56,27 @@ class Responder {
   DropReason on_ahead();
   DropReason on_duplicate(const wire::Packet& packet);
   DropReason on_duplicate_read(const wire::Packet& packet);
-  RequestOutcome execute(const wire::Packet& packet, const RegionTable& regions);
-  RequestOutcome on_send(const wire::Packet& packet, const RegionTable& regions);
+  RequestOutcome execute(const wire::Packet& packet, RegionTable& regions);
+  RequestOutcome on_send(const wire::Packet& packet, RegionTable& regions);
   RequestOutcome on_write(const wire::Packet& packet, const RegionTable& regions);
-  RequestOutcome open_write(const wire::Packet& packet, const RegionTable& regions);
   RequestOutcome on_read(const wire::Packet& packet, const RegionTable& regions);
   RequestOutcome on_atomic(const wire::Packet& packet, const RegionTable& regions);
+  RequestOutcome on_atomic_write(const wire::Packet& packet, const RegionTable& regions);
+  RequestOutcome on_flush(const wire::Packet& packet, const RegionTable& regions);
+  Reply* new_reply(const wire::Packet& packet, ReplyKind kind, uint32_t psn_count);
   bool in_sequence(const wire::Packet& packet) const;
   bool length_fits(const wire::Packet& packet) const;
+  RemoteUser user() const { return {core_.pd, core_.qpn}; }
+  void note_established();
   void refuse_request(const RequestOutcome& outcome);
-  void finish_message(const wire::Packet& packet);
-  void complete_receive(Cqe& cqe);
+  void finish_message(const wire::Packet& packet, RegionTable& regions);
   void pull_read(Step& step, Reply& reply);
   void pull_atomic(Step& step, Reply& reply);
+  void pull_empty(Step& step, Reply& reply);
   void pull_answer(Step& step);
 
   QpCore& core_;
-  RecvQueue& queue_;
-  CompletionQueue& cq_;
+  Receiver& receiver_;
 
   Psn expected_;
   uint32_t msn_ = 0;
@@ -85,16 +85,10 @@ class Responder {
   uint8_t syndrome_ = 0;       // of the NAK that is due
   bool gap_nak_sent_ = false;  // R1: once until the expected PSN arrives
   bool rnr_nak_sent_ = false;  // what is ahead of it is dropped without a word
+  bool established_ = false;   // the peer's first request has arrived
 
   Open open_ = Open::nothing;
-  bool receive_in_use_ = false;  // the front of the receive queue belongs to the open message
-  uint32_t received_ = 0;        // SEND: bytes so far
-  SgePosition place_;            // SEND: where the next byte goes
-  uint64_t write_va_ = 0;        // WRITE: where the next byte goes
-  uint32_t write_rkey_ = 0;
-  uint32_t write_length_ = 0;  // WRITE: bytes in all
-  uint32_t write_left_ = 0;    // WRITE: bytes still to come
-
+  WriteTarget write_;
   ReplyQueue replies_;
 };
 

@@ -7,10 +7,16 @@ namespace roce {
 void Responder::pull(Step& step) {
   while (replies_.pending() > 0 && !step.full()) {
     Reply& reply = replies_.front();
-    if (reply.atomic) {
-      pull_atomic(step, reply);
-    } else {
-      pull_read(step, reply);
+    switch (reply.kind) {
+      case ReplyKind::read:
+        pull_read(step, reply);
+        break;
+      case ReplyKind::atomic:
+        pull_atomic(step, reply);
+        break;
+      case ReplyKind::empty:
+        pull_empty(step, reply);
+        break;
     }
   }
   // An ACK or NAK covers the PSNs of the replies before it, so it must not overtake them.
@@ -32,10 +38,10 @@ void Responder::pull_read(Step& step, Reply& reply) {
   const bool first = reply.next == reply.begin;
   const bool last = reply.next + 1 == reply.end;
   const uint32_t len = last ? reply.end_offset - offset : core_.pmtu();
-  const uint8_t* const from = len > 0
-                                  ? step.regions().resolve(reply.rkey, core_.pd, reply.va + offset,
-                                                           len, Access::remote_read)
-                                  : nullptr;
+  const uint8_t* const from =
+      len > 0 ? step.regions().resolve_remote(reply.rkey, user(), reply.va + offset, len,
+                                              Access::remote_read)
+              : nullptr;
   if (len > 0 && from == nullptr) {
     // R11: the region vanished; the NAK takes the place of this response.
     expected_ = reply.first_psn + reply.next;
@@ -70,6 +76,15 @@ void Responder::pull_atomic(Step& step, Reply& reply) {
   uint8_t* const ext = step.open(core_.path, {.opcode = opcode, .psn = reply.first_psn});
   wire::Aeth{wire::kSyndromeAck, reply.msn}.emit(ext);
   wire::AtomicAckEth{reply.original}.emit(ext + wire::Aeth::kSize);
+  step.begin_payload();
+  step.close();
+  replies_.finish(reply);
+}
+
+void Responder::pull_empty(Step& step, Reply& reply) {
+  const uint8_t opcode = wire::opcode_of(core_.type, wire::Operation::read_response_only);
+  uint8_t* const ext = step.open(core_.path, {.opcode = opcode, .psn = reply.first_psn});
+  wire::Aeth{wire::kSyndromeAck, reply.msn}.emit(ext);
   step.begin_payload();
   step.close();
   replies_.finish(reply);

@@ -52,7 +52,7 @@ class SendWindow {
   SendWqe* current() { return next_index_ < admitted_ ? &queue_.at(next_index_) : nullptr; }
   /// The oldest WQE that has no PSNs yet, or nullptr.
   SendWqe* candidate() { return queue_.has(admitted_) ? &queue_.at(admitted_) : nullptr; }
-  /// Gives the candidate its PSNs.
+  /// Gives the candidate its PSNs; none for a local request.
   void admit(uint32_t psn_count) {
     SendWqe& wqe = queue_.at(admitted_);
     wqe.first_psn = end_;
@@ -79,6 +79,8 @@ class SendWindow {
 
   /// The oldest unretired WQE that has PSNs, or nullptr.
   SendWqe* oldest() { return admitted_ > 0 ? &queue_.at(0) : nullptr; }
+  /// The oldest WQE takes no PSNs and has been passed by next().
+  bool oldest_is_done_locally() { return next_index_ > 0 && queue_.at(0).psn_count == 0; }
   /// Acknowledges the PSNs before `psn`, all within the oldest WQE, not its last.
   void acknowledge_up_to(Psn psn) {
     if (distance(una_, next_) < distance(una_, psn)) {

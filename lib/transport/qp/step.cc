@@ -27,6 +27,7 @@ uint8_t* Step::open(const Path& path, const PacketSpec& spec) {
   store_be<uint32_t>(bth + wire::Bth::kAckReqAt,
                      (spec.ack_req ? 0x8000'0000u : 0u) | spec.psn.value());
   header_end_ = bth + info.headers_len;
+  destinations_ |= static_cast<uint64_t>(path.destination()) << 2 * used_;
   return bth + wire::Bth::kSize;
 }
 

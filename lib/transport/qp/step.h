@@ -31,11 +31,12 @@ struct PacketSpec {
 /// leaves its frame blank for the next one.
 class Step {
  public:
-  Step(Instant now, const RegionTable& regions, std::span<Frame> blanks)
+  Step(Instant now, RegionTable& regions, std::span<Frame> blanks)
       : now_(now), regions_(regions), blanks_(blanks) {}
 
   Instant now() const { return now_; }
-  const RegionTable& regions() const { return regions_; }
+  /// Where keys are looked up; memory windows are bound and invalidated there.
+  RegionTable& regions() const { return regions_; }
 
   /// No more packets can be built in this step.
   bool full() const { return used_ == limit_; }
@@ -46,22 +47,37 @@ class Step {
 
   /// No blank frame is left, whatever allow() said.
   bool exhausted() const { return used_ == blanks_.size(); }
-  /// Hands the frames filled since the `first`-th to take(const Frame&) and forgets them, for
-  /// whoever wants them elsewhere; returns how many. The blanks are fewer by them afterwards.
-  template <class Take>
-  size_t withdraw(size_t first, Take&& take) {
-    const size_t n = used_ - first;
-    for (size_t i = first; i < used_; ++i) {
-      take(blanks_[i]);
+  /// Hands those of the frames filled since the `first`-th that are for this node itself to
+  /// take(const Frame&) and forgets them; returns how many. The blanks are fewer by them
+  /// afterwards. Frames to a group stay, and are shown to copy(const Frame&).
+  template <class Take, class Copy>
+  size_t withdraw_local(size_t first, Take&& take, Copy&& copy) {
+    if (destinations_ == 0) {
+      return 0;
     }
+    size_t kept = first;
+    for (size_t i = first; i < used_; ++i) {
+      const auto destination = static_cast<Destination>(destinations_ >> 2 * i & 3);
+      if (destination == Destination::local) {
+        take(blanks_[i]);
+        continue;
+      }
+      if (destination == Destination::group) {
+        copy(blanks_[i]);
+      }
+      blanks_[kept++] = blanks_[i];
+    }
+    const size_t n = used_ - kept;
     std::copy(blanks_.begin() + static_cast<ptrdiff_t>(used_), blanks_.end(),
-              blanks_.begin() + static_cast<ptrdiff_t>(first));
+              blanks_.begin() + static_cast<ptrdiff_t>(kept));
     blanks_ = blanks_.first(blanks_.size() - n);
-    used_ = limit_ = first;
+    used_ = limit_ = kept;
+    destinations_ = 0;
     return n;
   }
 
-  /// Starts a packet; requires !full(). Returns where its extension headers go.
+  /// Starts a packet; requires !full(). `path` is not used any more afterwards. Returns where its
+  /// extension headers go.
   uint8_t* open(const Path& path, const PacketSpec& spec);
   /// The headers are complete.
   void begin_payload();
@@ -72,10 +88,13 @@ class Step {
 
  private:
   Instant now_;
-  const RegionTable& regions_;
+  using Destination = Path::Destination;
+
+  RegionTable& regions_;
   std::span<Frame> blanks_;
   size_t used_ = 0;
   size_t limit_ = 0;
+  uint64_t destinations_ = 0;  // two bits a frame: where it goes
   // The packet under construction.
   uint8_t* l3_ = nullptr;          // in header_
   uint8_t* header_end_ = nullptr;  // in header_

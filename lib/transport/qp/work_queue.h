@@ -18,7 +18,7 @@ namespace roce {
 template <class Wqe>
 class WorkQueue {
  public:
-  /// `entries` WQEs (1..kMaxQpWr), each with room for `bytes_after_first_sge` more.
+  /// `entries` WQEs (1..kMaxQpWr), each with room for `bytes_after_first_sge` more, tail included.
   WorkQueue(uint32_t entries, size_t bytes_after_first_sge)
       : shift_(shift_for(bytes_after_first_sge)),
         entries_(entries),
@@ -32,6 +32,13 @@ class WorkQueue {
       return nullptr;
     }
     return reinterpret_cast<Wqe*>(&ring_.slot(0));
+  }
+  /// The last sizeof(T) bytes of a WQE's slot, for what does not fit the common shape; the queue
+  /// was made with room for it.
+  template <class T>
+  T& tail(Wqe& wqe) const {
+    auto* const slot = reinterpret_cast<std::byte*>(&wqe);
+    return *reinterpret_cast<T*>(slot + (sizeof(Wqe) << shift_) - sizeof(T));
   }
   /// Counts the reserved slot as posted; the engine sees it after publish(). Thread: poster.
   void commit() { ring_.stage(size_t{1} << shift_); }

@@ -17,6 +17,7 @@ struct Bth {
   // Where the words that change from packet to packet sit.
   static constexpr size_t kOpcodeAt = 0;
   static constexpr size_t kFlagsAt = 1;
+  static constexpr size_t kPkeyAt = 2;
   static constexpr size_t kDestQpAt = 5;
   static constexpr size_t kAckReqAt = 8;
   static constexpr size_t kPsnAt = 9;

@@ -11,6 +11,10 @@ namespace roce::wire {
 
 struct Feth {
   static constexpr size_t kSize = 4;
+  static constexpr uint8_t kGlobalVisibility = 1;
+  static constexpr uint8_t kPersistence = 2;
+  static constexpr uint8_t kRange = 0;
+  static constexpr uint8_t kWholeRegion = 1;
 
   uint8_t placement = 0;    ///< PLT, bits 3..0: 1 global visibility, 2 persistence
   uint8_t selectivity = 0;  ///< SEL, bits 5..4: 0 range, 1 whole region
@@ -21,10 +25,11 @@ struct Feth {
     return {static_cast<uint8_t>(word & 0x0f), static_cast<uint8_t>(word >> 4 & 3), word >> 6};
   }
 
-  void emit(uint8_t* p) const {
-    store_be<uint32_t>(
-        p, reserved << 6 | static_cast<uint32_t>(selectivity & 3) << 4 | (placement & 0x0fu));
+  uint32_t word() const {
+    return reserved << 6 | static_cast<uint32_t>(selectivity & 3) << 4 | (placement & 0x0fu);
   }
+
+  void emit(uint8_t* p) const { store_be<uint32_t>(p, word()); }
 };
 
 }  // namespace roce::wire

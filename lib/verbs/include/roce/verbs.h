@@ -22,11 +22,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <infiniband/verbs.h>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "roce/verbs_objects.h"
 
 namespace roce {
 
@@ -38,14 +40,6 @@ struct PortStats;
 
 namespace verbs {
 
-namespace detail {
-struct DeviceState;
-struct PdState;
-struct MrState;
-struct CqState;
-struct QpState;
-}  // namespace detail
-
 /// Where a device gets the time from. Monotonic. Thread: the one that drives the device.
 class Clock {
  public:
@@ -53,100 +47,20 @@ class Clock {
   virtual Instant now() = 0;
 };
 
-/// A protection domain: memory regions and queue pairs work together only inside one.
-class Pd {
- public:
-  uint32_t handle() const;
-
-  /// For the library: made by Device.
-  explicit Pd(std::shared_ptr<detail::PdState> state) : state_(std::move(state)) {}
-  const std::shared_ptr<detail::PdState>& state() const { return state_; }
-
- private:
-  std::shared_ptr<detail::PdState> state_;
-};
-
-/// Registered memory. Deregistered when the object goes; work requests that use it afterwards fail.
-class Mr {
- public:
-  uint32_t lkey() const;
-  uint32_t rkey() const;
-  void* addr() const;
-  size_t length() const;
-
-  /// For the library: made by Device.
-  explicit Mr(std::unique_ptr<detail::MrState> state);
-  Mr(Mr&&) noexcept;
-  Mr& operator=(Mr&&) noexcept;
-  ~Mr();
-
- private:
-  std::unique_ptr<detail::MrState> state_;
-};
-
-/// A completion queue. Lives on while queue pairs use it.
-class Cq {
- public:
-  /// Takes up to out.size() completions, oldest first. Returns how many, or -EOVERFLOW once a
-  /// completion was lost because the queue was full (which is for good). Thread: one at a time.
-  int poll(std::span<ibv_wc> out);
-  /// Completions that the queue holds.
-  int capacity() const;
-
-  /// For the library: made by Device.
-  explicit Cq(std::shared_ptr<detail::CqState> state) : state_(std::move(state)) {}
-  const std::shared_ptr<detail::CqState>& state() const { return state_; }
-
- private:
-  std::shared_ptr<detail::CqState> state_;
-};
-
-/// A queue pair.
-class Qp {
- public:
-  uint32_t qpn() const;
-
-  /// ibv_modify_qp: moves the state machine. Refused (EINVAL) when the transition or an attribute
-  /// is wrong, and then nothing has changed. INIT -> RTR resolves the peer's Ethernet address and
-  /// may take until DeviceConfig::resolve_timeout (EHOSTUNREACH).
-  Status modify(const ibv_qp_attr& attr, int attr_mask);
-
-  /// The current attributes and state (ibv_query_qp).
-  ibv_qp_attr query() const;
-  /// Capacities granted: never below the ones asked for.
-  ibv_qp_cap cap() const;
-  /// What has happened to this QP's packets. Thread: with an engine thread a snapshot.
-  QpCounters counters() const;
-
-  /// Posts a list of work requests. 0, or a positive errno; then *bad_wr is the first one not
-  /// posted, and those before it are. EINVAL: the request is wrong or the state does not take any;
-  /// ENOMEM: the queue is full. post_error() says why in words. Thread: one at a time.
-  int post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr);
-  /// The same for receives.
-  int post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
-  /// Why the last refused post was refused.
-  std::string_view post_error() const;
-
-  /// For the library: made by Device.
-  explicit Qp(std::unique_ptr<detail::QpState> state);
-  Qp(Qp&&) noexcept;
-  Qp& operator=(Qp&&) noexcept;
-  ~Qp();
-
- private:
-  std::unique_ptr<detail::QpState> state_;
-};
-
+/// Something that happened to an object, or to the port.
 struct AsyncEvent {
-  ibv_event_type type;
-  uint32_t qpn;
+  ibv_event_type type{};
+  /// Which: the QPN, Cq::handle() or Srq::handle(), by the kind of event; the port's number.
+  uint32_t object = 0;
 };
 
 struct DeviceConfig {
   /// PSNs that a QP may have unacknowledged, 1..65536.
   uint32_t window_packets = 256;
-  /// How long INIT -> RTR waits for the peer's Ethernet address.
+  /// How long a call waits for a peer's Ethernet address (INIT -> RTR, create_ah).
   Duration resolve_timeout = Duration::from_s(3);
+  /// The P_Key table, 1..64 entries; upper bit set: full member.
+  std::vector<uint16_t> pkeys = {0xffff};
   /// Called again and again while a call waits for the network, after the engine was polled:
   /// virtual time moves here.
   std::function<void()> while_waiting;
@@ -177,12 +91,27 @@ class Device {
   // --- objects
 
   Result<Pd> alloc_pd();
-  /// Registers `length` bytes at `addr`; `access` as in ibv_reg_mr.
-  Result<Mr> reg_mr(const Pd& pd, void* addr, size_t length, int access);
-  Result<Cq> create_cq(int entries);
-  /// Only `send_cq` and `recv_cq` are taken from here, not those in `attr`.
+  /// Registers `length` bytes at `addr`; `access` as in ibv_reg_mr. `iova`: the address by which
+  /// peers and SGEs name the first byte, `addr` itself when empty.
+  Result<Mr> reg_mr(const Pd& pd, void* addr, size_t length, int access,
+                    std::optional<uint64_t> iova = {});
+  /// A window of `type`, not bound to anything yet.
+  Result<Mw> alloc_mw(const Pd& pd, ibv_mw_type type);
+  /// Holds `entries` completions (1..query_device().max_cqe).
+  Result<Cq> create_cq(int entries, const CqOptions& options = {});
+  Result<CompChannel> create_comp_channel();
+  /// Of `attr` only max_wr and max_sge are taken.
+  Result<Srq> create_srq(const Pd& pd, const ibv_srq_attr& attr);
+  /// Only `send_cq`, `recv_cq` and `srq` are taken from the arguments, not those in `attr`. With a
+  /// shared receive queue max_recv_wr and max_recv_sge mean nothing.
   Result<Qp> create_qp(const Pd& pd, const Cq& send_cq, const Cq& recv_cq,
-                       const ibv_qp_init_attr& attr);
+                       const ibv_qp_init_attr& attr, const Srq* srq = nullptr);
+  /// Resolves the Ethernet address of the destination, unless it is a multicast group; may take
+  /// until DeviceConfig::resolve_timeout (EHOSTUNREACH).
+  Result<Ah> create_ah(const Pd& pd, const ibv_ah_attr& attr);
+  /// Address attributes that lead back to the sender of the received datagram; `grh` is what lies
+  /// in front of its payload. EINVAL when `wc` has no GRH or it is not for one of our GIDs.
+  Result<ibv_ah_attr> init_ah_from_wc(uint8_t port_num, const ibv_wc& wc, const ibv_grh& grh) const;
 
   // --- queries
 
@@ -192,6 +121,8 @@ class Device {
   /// EINVAL when there is no such entry. 0 is the link-local address, then follow the configured
   /// ones.
   Result<ibv_gid> query_gid(uint8_t port_num, int index) const;
+  /// EINVAL when there is no such entry.
+  Result<uint16_t> query_pkey(uint8_t port_num, int index) const;
   /// Index of the GID to use when nobody chose one: the first that is not link-local, else 0.
   int default_gid_index() const;
   /// An unguessable first PSN.
@@ -203,7 +134,12 @@ class Device {
   /// Sums over all QPs that ever were.
   QpCounters qp_counters() const;
   PortStats port_stats() const;
+
+  /// The oldest event not taken yet. Thread: any.
   std::optional<AsyncEvent> take_async_event();
+  /// A descriptor that is readable while there are events; belongs to the device. Each event is one
+  /// count of an eventfd in semaphore mode, which take_async_event() takes.
+  int async_fd() const;
 
  private:
   explicit Device(std::shared_ptr<detail::DeviceState> state);
