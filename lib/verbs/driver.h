@@ -38,7 +38,8 @@ class Driver {
   void stop_thread();
 
  private:
-  void turn();
+  /// True when a frame came or went.
+  bool turn();
   void watch_link();
   void loop();
   void serve_call();

@@ -74,13 +74,15 @@ Status Engine::set_up_neighbours(const EngineConfig& config) {
   return {};
 }
 
-void Engine::poll(Instant now) {
+bool Engine::poll(Instant now) {
   now_ = now;
+  moved_ = false;
   receive();
   receive_local();
   expire();
   settle();
   flush();
+  return moved_;
 }
 
 Instant Engine::next_event(Instant now) const {
@@ -119,6 +121,7 @@ bool Engine::for_this_node(const Frame& frame) const {
 }
 
 void Engine::handle(const Frame& frame) {
+  moved_ = true;
   const std::span<const uint8_t> bytes(frame.data, frame.len);
   wire::Packet packet;
   const wire::ParseResult parsed = wire::parse(bytes, packet);
@@ -339,6 +342,7 @@ void Engine::flush() {
     return;
   }
   const size_t sent = port_.tx_burst(now_, {tx_.data(), ready_});
+  moved_ = moved_ || sent > 0;
   std::copy(tx_.begin() + static_cast<ptrdiff_t>(sent),
             tx_.begin() + static_cast<ptrdiff_t>(blank_), tx_.begin());
   ready_ -= sent;

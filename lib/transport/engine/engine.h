@@ -62,8 +62,9 @@ class Engine {
   /// Enters the configured neighbours and gateways; refused when one makes no sense.
   Status set_up_neighbours(const EngineConfig& config);
 
-  /// One turn of the loop: at most kRxBurst frames in and kTxBurst frames out.
-  void poll(Instant now);
+  /// One turn of the loop: at most kRxBurst frames in and kTxBurst frames out. True when a frame
+  /// came or went.
+  bool poll(Instant now);
 
   /// When poll() has something to do even if nothing arrives and nothing is posted; may be early.
   /// Not later than `now` when there is work at hand.
@@ -143,6 +144,7 @@ class Engine {
   ActiveList active_;
   Instant now_;
   bool same_thread_ = true;
+  bool moved_ = false;  // a frame has come or gone in this poll
 
   std::array<Frame, kRxBurst> rx_{};  // the burst being handled; a member, so as not to be cleared
   // Frames for the port: [0, ready_) are built, [ready_, blank_) are blank.
