@@ -14,9 +14,7 @@
 
 #include <roce/verbs.h>
 
-#include "dpdk_args.h"
-#include "port/dpdk/dpdk_port.h"
-#include "port/dpdk/eal.h"
+#include "bring_up.h"
 #include "port/dpdk/raw_loops.h"
 #include "wire_bench/messages.h"
 #include "wire_bench/transport.h"
@@ -55,7 +53,6 @@ class StopCommand {
 class End {
  public:
   End(int control, const roce::Config& config) : control_(control), config_(config) {}
-  ~End();
   End(const End&) = delete;
   End& operator=(const End&) = delete;
 
@@ -71,19 +68,11 @@ class End {
 
   int control_;
   const roce::Config& config_;
-  bool eal_ = false;
+  roce::EalGuard eal_;  // stops DPDK after what follows has gone
   std::unique_ptr<roce::Port> port_;
   std::optional<LoopClock> clock_;
   std::unique_ptr<Transport> transport_;
 };
-
-End::~End() {
-  transport_.reset();
-  port_.reset();
-  if (eal_) {
-    roce::stop_eal();
-  }
-}
 
 Reply value_of(double value, uint64_t odd = 0) {
   Reply reply;
@@ -122,27 +111,7 @@ roce::RawConfig raw_config(const Command& command, const std::atomic<bool>* stop
 }
 
 Result<Reply> End::open() {
-  const roce::DpdkArgs args = roce::dpdk_args(config_);
-  roce::EalConfig eal;
-  eal.cpus = {config_.eal.cpu};
-  eal.hugepages = config_.eal.hugepages;
-  eal.memory_mb = config_.eal.memory_mb;
-  eal.vdevs = args.vdevs;
-  eal.pci_allow = args.pci_allow;
-  eal.wide_simd = config_.eal.wide_simd;
-  eal.extra_args = config_.eal.extra;
-  if (Status s = roce::start_eal(eal); !s) {
-    return tl::make_unexpected(s.error());
-  }
-  eal_ = true;
-  roce::DpdkPortConfig port;
-  port.device = args.device;
-  port.mtu = config_.port.mtu;
-  port.rx_descriptors = static_cast<uint16_t>(config_.port.rx_descriptors);
-  port.tx_descriptors = static_cast<uint16_t>(config_.port.tx_descriptors);
-  port.rx_buffers = port.tx_buffers = config_.port.buffers;
-  port.mac = config_.port.mac;
-  auto opened = roce::open_dpdk_port(port);
+  auto opened = roce::start_port(config_);
   if (!opened) {
     return tl::make_unexpected(opened.error());
   }

@@ -8,10 +8,9 @@
 
 #include <roce/endpoint.h>
 
+#include "bring_up.h"
 #include "dpdk_args.h"
-#include "engine/engine.h"
 #include "port/dpdk/dpdk_clock.h"
-#include "port/dpdk/dpdk_port.h"
 #include "port/dpdk/eal.h"
 #include "port/fault_config.h"
 #include "port/faulty_port.h"
@@ -29,57 +28,6 @@ class DeviceClock final : public verbs::Clock {
  private:
   TscClock tsc_;
 };
-
-/// Stops DPDK when everything declared after it is gone.
-struct EalGuard {
-  EalGuard() = default;
-  EalGuard(const EalGuard&) = delete;
-  EalGuard& operator=(const EalGuard&) = delete;
-  ~EalGuard() { stop_eal(); }
-};
-
-EalConfig eal_config(const Config& config, const DpdkArgs& args) {
-  EalConfig eal;
-  // An engine thread is pinned by itself, and must leave the application's thread free.
-  if (config.engine.drive == Drive::rtc) {
-    eal.cpus = {config.eal.cpu};
-  }
-  eal.hugepages = config.eal.hugepages;
-  eal.memory_mb = config.eal.memory_mb;
-  eal.vdevs = args.vdevs;
-  eal.pci_allow = args.pci_allow;
-  eal.wide_simd = config.eal.wide_simd;
-  eal.extra_args = config.eal.extra;
-  return eal;
-}
-
-DpdkPortConfig port_config(const Config& config, const DpdkArgs& args) {
-  DpdkPortConfig port;
-  port.device = args.device;
-  port.mtu = config.port.mtu;
-  port.rx_descriptors = static_cast<uint16_t>(config.port.rx_descriptors);
-  port.tx_descriptors = static_cast<uint16_t>(config.port.tx_descriptors);
-  port.rx_buffers = port.tx_buffers = config.port.buffers;
-  port.mac = config.port.mac;
-  return port;
-}
-
-Status add_addresses(const AddressSettings& from, LocalAddresses& to) {
-  if (from.ipv4) {
-    if (Status s = to.add(Gid::from(from.ipv4->address), from.ipv4->length); !s) {
-      return s;
-    }
-  }
-  for (const Ipv6Prefix& prefix : from.ipv6) {
-    if (Status s = to.add(Gid::from(prefix.address), prefix.length); !s) {
-      return s;
-    }
-  }
-  if (from.vlan != 0) {
-    to.vlan = static_cast<uint16_t>(from.vlan);
-  }
-  return {};
-}
 
 uint64_t wall_clock_ns() {
   timespec t{};
@@ -102,12 +50,12 @@ struct Endpoint::State {
   FaultyPort* faulty = nullptr;  // inside `port`
   std::unique_ptr<verbs::Device> device;
 
-  Status open_port(const DpdkArgs& args);
+  Status open_port();
   Status open_device();
 };
 
-Status Endpoint::State::open_port(const DpdkArgs& args) {
-  Result<std::unique_ptr<Port>> opened = open_dpdk_port(port_config(config, args));
+Status Endpoint::State::open_port() {
+  Result<std::unique_ptr<Port>> opened = start_port(config);
   if (!opened) {
     return pass_on(opened.error());
   }
@@ -134,24 +82,7 @@ Status Endpoint::State::open_port(const DpdkArgs& args) {
 }
 
 Status Endpoint::State::open_device() {
-  EngineConfig engine;
-  engine.addresses.mac = port->info().mac;
-  if (Status s = add_addresses(config.address, engine.addresses); !s) {
-    return s;
-  }
-  for (const StaticNeighbour& n : config.address.neighbours) {
-    engine.static_neighbours.emplace_back(n.ip, n.mac);
-  }
-  if (config.address.gateway) {
-    engine.gateways.push_back(Gid::from(*config.address.gateway));
-  }
-  if (config.address.gateway6) {
-    engine.gateways.push_back(Gid::from(*config.address.gateway6));
-  }
-  verbs::DeviceConfig device_config;
-  device_config.window_packets = config.engine.window_packets;
-  device_config.resolve_timeout = Duration::from_ms(config.engine.resolve_timeout_ms);
-  auto created = verbs::Device::create(*port, *clock, engine, std::move(device_config));
+  auto created = create_device(config, *port, *clock);
   if (!created) {
     return pass_on(created.error());
   }
@@ -186,11 +117,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const Config& config) {
       return pass_on(s.error());
     }
   }
-  const DpdkArgs args = dpdk_args(config);
-  if (const Status s = start_eal(eal_config(config, args)); !s) {
-    return pass_on(s.error());
-  }
-  if (const Status s = state->open_port(args); !s) {
+  if (const Status s = state->open_port(); !s) {
     return pass_on(s.error());
   }
   if (const Status s = state->open_device(); !s) {
