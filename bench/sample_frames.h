@@ -13,6 +13,7 @@
 #include "memory/region_table.h"
 #include "qp/path.h"
 #include "qp/step.h"
+#include "sample_path.h"
 #include "wire/opcode.h"
 
 namespace roce::bench {
@@ -48,19 +49,8 @@ class SampleFrames {
  private:
   static constexpr size_t kRoom = 8192;  // bytes of a frame; more than the largest packet
 
-  static PathSpec spec() {
-    PathSpec spec;
-    spec.source_mac = {{2, 0, 0, 0, 0, 1}};
-    spec.destination_mac = {{2, 0, 0, 0, 0, 2}};
-    spec.source = Gid::from(Ipv4Address{{192, 0, 2, 1}});
-    spec.destination = Gid::from(Ipv4Address{{192, 0, 2, 2}});
-    spec.local_qpn = 0x123456;
-    spec.remote_qpn = 0x654321;
-    return spec;
-  }
-
   RegionTable regions_;
-  Path path_{spec()};
+  Path path_{test::sample_path()};
   std::vector<uint8_t> memory_;
   std::vector<uint8_t> payload_;
   std::array<Frame, kCount> frames_{};

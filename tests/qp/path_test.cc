@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sample_path.h"
 #include "wire/ethernet.h"
 #include "wire/ipv4.h"
 #include "wire/udp.h"
@@ -13,16 +14,7 @@
 namespace roce {
 namespace {
 
-PathSpec spec_v4() {
-  PathSpec spec;
-  spec.source_mac = {{2, 0, 0, 0, 0, 1}};
-  spec.destination_mac = {{2, 0, 0, 0, 0, 2}};
-  spec.source = Gid::from(Ipv4Address{{192, 0, 2, 1}});
-  spec.destination = Gid::from(Ipv4Address{{192, 0, 2, 2}});
-  spec.local_qpn = 0x11;
-  spec.remote_qpn = 0x12;
-  return spec;
-}
+using test::sample_path;
 
 // spec 5.2: the example given there.
 TEST(UdpSourcePort, FromTheQpnsOrTheFlowLabel) {
@@ -33,7 +25,7 @@ TEST(UdpSourcePort, FromTheQpnsOrTheFlowLabel) {
 
 TEST(Path, WritesAHeaderThatParsesWithEveryPayloadLength) {
   for (const bool vlan : {false, true}) {
-    PathSpec spec = spec_v4();
+    PathSpec spec = sample_path();
     if (vlan) {
       spec.vlan_id = 7;
     }
@@ -55,8 +47,8 @@ TEST(Path, WritesAHeaderThatParsesWithEveryPayloadLength) {
 }
 
 TEST(Path, MatchesOnlyPacketsFromItsPeerToItself) {
-  const Path here(spec_v4());
-  PathSpec back = spec_v4();
+  const Path here(sample_path());
+  PathSpec back = sample_path();
   std::swap(back.source, back.destination);
   std::array<uint8_t, 128> frame{};
   const auto packet_of = [&](const Path& path) {
@@ -77,7 +69,7 @@ TEST(Path, MatchesOnlyPacketsFromItsPeerToItself) {
 }
 
 TEST(Path, KnowsThatItLeadsBackToItself) {
-  PathSpec spec = spec_v4();
+  PathSpec spec = sample_path();
   EXPECT_EQ(Path(spec).destination(), Path::Destination::port);
   spec.destination = spec.source;
   EXPECT_EQ(Path(spec).destination(), Path::Destination::local);
