@@ -21,6 +21,11 @@ struct Findings {
       first = first ? first : found;
     }
   }
+  void add(const Findings& other) {
+    checked += other.checked;
+    wrong += other.wrong;
+    first = first ? first : other.first;
+  }
 };
 
 }  // namespace uroce::bw

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     return *code;
   }
   roce::Config config;
-  if (const auto code = uroce::app::load_settings(bw::kProgram, options.common, config)) {
+  if (const auto code = uroce::app::load_settings(bw::kProgram, options, config)) {
     return *code;
   }
   uroce::app::watch_signals();

@@ -12,30 +12,28 @@ constexpr uint64_t kCacheLine = 64;
 // Enough places for the default depth at the default size, few enough to stay near the cache.
 constexpr uint64_t kValidatedBytes = uint64_t{32} << 20U;
 constexpr uint64_t kMostPlaces = 512;
-constexpr uint32_t kLongestBatch = 32;
 
 }  // namespace
 
 Plan::Plan(const Options& options)
     : operation(options.operation),
-      size(options.common.size),
+      size(options.size),
       stride((size + kCacheLine - 1) / kCacheLine * kCacheLine),
-      places(options.common.validate
-                 ? std::clamp(kValidatedBytes / stride, kGroups, kMostPlaces) / kGroups * kGroups
+      places(options.validate
+                 ? std::clamp(kValidatedBytes / options.qps / stride, kGroups, kMostPlaces) /
+                       kGroups * kGroups
                  : 1),
-      iterations(options.common.duration_s == 0 ? options.common.iterations
-                                                : std::numeric_limits<uint64_t>::max()),
-      duration_s(options.common.duration_s),
-      validate(options.common.validate),
-      seed(options.common.seed.value_or(0)),
-      send_depth(options.rc.send_depth),
-      recv_depth(options.rc.recv_depth) {
+      iterations(options.duration_s == 0 ? options.iterations
+                                         : std::numeric_limits<uint64_t>::max()),
+      duration_s(options.duration_s),
+      validate(options.validate),
+      seed(options.seed.value_or(0)),
+      send_depth(options.connection.send_depth),
+      recv_depth(options.connection.recv_depth) {
   if (validate) {
     send_depth = std::min(send_depth, static_cast<uint32_t>(places));
     recv_depth = std::min(recv_depth, static_cast<uint32_t>(places));
   }
-  recv_batch = std::clamp(recv_depth / 4, 1U, kLongestBatch);
-  recv_depth = recv_depth / recv_batch * recv_batch;
   post_list = std::min(options.post_list, std::max(send_depth / 2, 1U));
   cq_moderation = std::min(options.cq_moderation, std::max(send_depth / 4, 1U));
 }
@@ -45,7 +43,8 @@ uint32_t Plan::send_queue(bool server) const {
 }
 
 uint32_t Plan::recv_queue(bool server) const {
-  return (server && operation == Operation::send ? recv_depth : 0) + (credited() ? kNotices : 0);
+  return (server && operation == app::Operation::send ? recv_depth : 0) +
+         (credited() ? kNotices : 0);
 }
 
 }  // namespace uroce::bw

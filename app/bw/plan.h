@@ -25,26 +25,27 @@ struct Plan {
 
   explicit Plan(const Options& options);
 
-  Operation operation;
+  app::Operation operation;
   uint64_t size;        ///< of a message
   uint64_t stride;      ///< distance of places
   uint64_t places;      ///< at the sender; at the receiver one more, for READ
-  uint64_t iterations;  ///< messages; UINT64_MAX: the duration decides
+  uint64_t iterations;  ///< messages of a queue pair; UINT64_MAX: the duration decides
   uint32_t duration_s;  ///< 0: iterations decide
   bool validate;
   uint64_t seed;
   uint32_t send_depth;     ///< messages under way
-  uint32_t recv_depth;     ///< receives, a multiple of recv_batch
-  uint32_t recv_batch;     ///< receives posted in one call
+  uint32_t recv_depth;     ///< receives
   uint32_t post_list;      ///< messages posted in one call
   uint32_t cq_moderation;  ///< messages a completion
 
-  /// Bytes of memory at each end.
+  /// Bytes of memory for a queue pair, at each end.
   uint64_t memory() const { return (places + 1) * stride; }
   /// WRITEs are told and credited in groups.
-  bool credited() const { return validate && operation == Operation::write; }
+  bool credited() const { return validate && operation == app::Operation::write; }
   uint64_t group() const { return places / kGroups; }
   uint64_t ring() const { return group() * kGroups; }
+  /// Places of the receiver that messages use in turn.
+  uint64_t peer_places() const { return credited() ? ring() : validate ? places + 1 : 1; }
 
   /// What the queue pair has to hold.
   uint32_t send_queue(bool server) const;

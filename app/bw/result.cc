@@ -18,24 +18,25 @@ constexpr std::string_view kRule =
 app::TestInfo test_info(const Options& options, const Plan& plan) {
   app::TestInfo info;
   switch (options.operation) {
-    case Operation::send:
+    case app::Operation::send:
       info.test = "Send BW";
       info.rx_depth = plan.recv_depth;
       break;
-    case Operation::write:
+    case app::Operation::write:
       info.test = "RDMA_Write BW";
       break;
-    case Operation::read:
+    case app::Operation::read:
       info.test = "RDMA_Read BW";
-      info.outstanding_reads = options.rc.outstanding_reads;
+      info.outstanding_reads = options.connection.outstanding_reads;
       break;
   }
   info.device = app::kDeviceName;
-  info.connection_type = options.common.connection;
+  info.connection_type = "RC";
+  info.qps = options.qps;
   info.tx_depth = plan.send_depth;
   info.cq_moderation = plan.cq_moderation;
-  info.mtu = options.rc.mtu;
-  info.gid_index = options.rc.gid_index;
+  info.mtu = options.connection.mtu;
+  info.gid_index = options.connection.gid_index;
   return info;
 }
 
@@ -69,7 +70,7 @@ void print_result(const Options& options, const RunResult& result) {
   }
   if (result.findings.checked > 0) {
     fmt::print("  {} messages = {} bytes checked, {} messages wrong\n", result.findings.checked,
-               result.findings.checked * options.common.size, result.findings.wrong);
+               result.findings.checked * options.size, result.findings.wrong);
   }
   fmt::print("{}\n{}\n", app::counters_line(result.counters), kRule);
   std::fflush(stdout);
@@ -78,11 +79,11 @@ void print_result(const Options& options, const RunResult& result) {
 roce::Status write_result(const Options& options, const Plan& plan, const RunResult& result) {
   auto json = app::bandwidth_json(result.bandwidth, options.unit, result.counters);
   json["interrupted"] = result.interrupted;
-  if (options.common.validate) {
+  if (options.validate) {
     json["checked_messages"] = result.findings.checked;
     json["wrong_messages"] = result.findings.wrong;
   }
-  return app::write_json(app::report_json(test_info(options, plan), {json}), options.common.json);
+  return app::write_json(app::report_json(test_info(options, plan), {json}), options.json);
 }
 
 }  // namespace uroce::bw

@@ -7,6 +7,6 @@
 namespace uroce::bw {
 
 /// Returns the exit code; messages have been printed.
-int run(const Options& options, const roce::Config& config);
+int run(Options options, const roce::Config& config);
 
 }  // namespace uroce::bw

@@ -1,99 +1,61 @@
-// Sender: the end that posts: SENDs, WRITEs or READs, in lists, with a completion for every some.
-//
-// Thread: the caller's, which with drive "rtc" also drives the device. Nothing allocates in the
-// loop. SPDX-License-Identifier: BSD-3-Clause
+// Sender: the posting end of one queue pair's stream. It decides when to post: as deep as the plan
+// says, and with validated WRITEs only into places for which there is a credit.
+// Nothing allocates after construction. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <vector>
+#include <optional>
+#include <string>
 
-#include "common/exchange.h"
 #include "common/pattern.h"
-#include "common/run/host_memory.h"
-#include "common/run/progress.h"
-#include "common/run/rc_connection.h"
-#include "common/run/run_watch.h"
+#include "common/run/poster.h"
+#include "common/run/receives.h"
+#include "common/run/rig.h"
 #include "findings.h"
 #include "plan.h"
 
 namespace uroce::bw {
 
-struct SendOutcome {
-  uint64_t messages = 0;
-  double seconds = 0;
-  double peak_seconds = 0;  ///< a message, in the best stretch; 0: not measured
-  Findings findings;        ///< READ only; the other operations are checked by the receiver
-};
-
 class Sender {
  public:
-  /// `mr` covers `memory`, of plan.memory() bytes; all outlive the sender.
-  Sender(const Plan& plan, roce::Endpoint& endpoint, app::RcConnection& connection,
-         const app::HostMemory& memory, const roce::verbs::Mr& mr, app::RunWatch& watch);
+  /// The lane's memory has plan.memory() bytes; it outlives the sender.
+  Sender(const Plan& plan, app::Lane& lane);
 
   /// Posts the receives for credits, if any. Requires a queue pair in INIT or later.
-  roce::Status prepare();
+  bool prepare();
+  /// After the lane knows the other end's addresses.
+  void aim() { poster_.aim(); }
 
-  /// Runs until all is done and complete, or the watch says otherwise.
-  SendOutcome run(const app::QpAddress& peer, app::Progress& progress);
+  // All return false when something went wrong: reason().
+
+  /// Posts what may be posted.
+  bool post();
+  /// Takes what has completed.
+  bool take();
+
+  /// Ends the stream with what is posted already.
+  void stop_early() { poster_.end_early(); }
+
+  uint64_t posted() const { return poster_.posted(); }
+  uint64_t completed() const { return poster_.completed(); }
+  bool done() const { return poster_.completed() >= poster_.total(); }
+  /// READ only; the other operations are checked by the receiver.
+  const Findings& findings() const { return findings_; }
+  const std::string& reason() const {
+    return poster_.reason().empty() && credits_ ? credits_->reason() : poster_.reason();
+  }
 
  private:
-  static constexpr size_t kPollBatch = 16;
-  struct Mark {
-    uint64_t message = 0;
-    roce::Instant time;
-  };
-
-  void build_list();
-  void turn();
-  void post_all();
   uint64_t postable() const;
-  bool post(uint64_t count);
-  void place(ibv_send_wr& wr, ibv_sge& sge, uint64_t message);
   bool post_notice();
-  void poll_completions();
-  void complete_up_to(uint64_t count);
-  void poll_credits();
-  bool post_credit_receives(uint32_t count);
-  void look(roce::Instant now, app::Progress& progress);
-  void stop_early();
-  double peak_seconds() const;
-  bool failed(int code, std::string_view what);
-
-  uint8_t* place_of(uint64_t message) const {
-    return memory_.data() + message % plan_.places * plan_.stride;
-  }
-  bool measures_peak() const { return mark_every_ != 0; }
+  void check(uint64_t first, uint64_t end);
 
   const Plan plan_;
-  roce::Endpoint& endpoint_;
-  app::RcConnection& connection_;
-  const app::HostMemory& memory_;
-  const roce::verbs::Mr& mr_;
-  app::RunWatch& watch_;
+  app::Poster poster_;
+  std::optional<app::Receives> credits_;  // arriving
   const app::Pattern pattern_;
-  const bool drives_;  // the device
-  app::QpAddress peer_;
-  uint64_t peer_places_ = 1;
-  std::vector<ibv_send_wr> list_;
-  std::vector<ibv_sge> sges_;
-  std::array<ibv_wc, kPollBatch> done_{};  // here, so that it is not blanked for each poll
-  uint64_t total_;
-  uint64_t posted_ = 0;
-  uint64_t completed_ = 0;
-  uint32_t unsignaled_ = 0;  // posted since the last one with a completion
-  uint64_t noticed_ = 0;
-  uint64_t credits_ = 0;
-  bool moved_ = false;  // something completed in this turn
-  uint32_t quiet_ = 0;  // turns since somebody looked at the clock
-  roce::Instant deadline_ = roce::kNever;
-  roce::Instant done_at_;
-  uint64_t mark_every_ = 0;
-  std::vector<Mark> posts_;
-  std::vector<Mark> completions_;
+  uint64_t noticed_ = 0;   // messages that the receiver has been told of
+  uint64_t credited_ = 0;  // groups that may be written again
   Findings findings_;
 };
 

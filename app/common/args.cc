@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::string_view kVersion = "uroce " UROCE_VERSION;
 
-// Ends in CommandLine::parse().
-[[noreturn]] void refuse(std::string_view flag, std::string_view value, std::string_view allowed) {
-  throw CLI::ValidationError(fmt::format("{} {}: must be {}", flag, value, allowed));
-}
-
 // The name a flag is best known by: its first long one.
 std::string first_long(const std::string& names) {
   const size_t at = names.find("--");
@@ -30,6 +25,10 @@ std::string first_long(const std::string& names) {
 }
 
 }  // namespace
+
+void refuse(std::string_view flag, std::string_view value, std::string_view allowed) {
+  throw CLI::ValidationError(fmt::format("{} {}: must be {}", flag, value, allowed));
+}
 
 std::optional<uint64_t> parse_amount(std::string_view text) {
   int base = 10;
@@ -60,23 +59,27 @@ std::optional<uint64_t> parse_amount(std::string_view text) {
   return value << shift;
 }
 
-CommandLine::CommandLine(Program program)
+CommandLine::CommandLine(Program program, RunOptions& options)
     : program_(std::move(program)),
+      options_(options),
       app_(std::make_unique<CLI::App>(program_.description, program_.name)) {
-  options_.size = program_.size;
-  options_.iterations = program_.iterations;
-  options_.mtu = program_.mtu;
+  options.size = program_.size;
+  options.iterations = program_.iterations;
+  options.connection.mtu = program_.mtu;
+  options.connection.recv_depth = program_.recv_depth;
   app_->allow_extras();  // looked at in parse(), for a better message
   app_->get_formatter()->column_width(36);
   app_->add_option("host", options_.host,
                    "the server's name or address; without it, be the server");
   add_run_flags();
+  add_connection_flags();
   if (program_.style == FlagStyle::ibverbs) {
     add_ibverbs_flags();
   } else {
     add_perftest_flags();
   }
   add_uroce_flags();
+  app_->set_version_flag("--version", std::string(kVersion));
 }
 
 CommandLine::~CommandLine() = default;
@@ -96,104 +99,18 @@ CLI::Option* CommandLine::add_number(const std::string& names, const std::string
 }
 
 CLI::Option* CommandLine::add_choice(const std::string& names, const std::string& help,
-                                     std::vector<std::string> words, std::string& store) {
+                                     std::vector<std::string> words,
+                                     std::function<void(const std::string&)> store) {
   const std::string list = fmt::format("{}", fmt::join(words, ", "));
   const auto take = [flag = first_long(names), words = std::move(words), list,
-                     &store](const std::string& text) {
+                     store = std::move(store)](const std::string& text) {
     if (std::find(words.begin(), words.end(), text) == words.end()) {
       refuse(flag, text, fmt::format("one of {}{}", list, roce::did_you_mean(text, words)));
     }
-    store = text;
+    store(text);
   };
   return app_->add_option_function<std::string>(names, take, fmt::format("{}: {}", help, list))
       ->type_name("WORD");
-}
-
-void CommandLine::add_run_flags() {
-  add_number("-p,--port", "TCP port of the side channel [18515]", 1, 65535,
-             [this](uint64_t v) { options_.port = static_cast<uint16_t>(v); });
-  app_->add_option("-d,--ib-dev", options_.device, "device [the first]");
-  add_number("-i,--ib-port", "port of the device [1]", 1, 1,
-             [this](uint64_t v) { options_.ib_port = static_cast<uint32_t>(v); });
-  add_number("-s,--size", fmt::format("bytes of a message, also 64K or 1M [{}]", program_.size), 1,
-             program_.max_size, [this](uint64_t v) { options_.size = v; });
-  add_number("-n,--iters", fmt::format("messages to exchange [{}]", program_.iterations),
-             program_.min_iterations, uint64_t{1} << 40U,
-             [this](uint64_t v) { options_.iterations = v; });
-  const auto take_mtu = [this](const std::string& text) {
-    const auto value = parse_amount(text);
-    if (!value || *value < 256 || *value > 4096 || (*value & (*value - 1)) != 0) {
-      refuse("--mtu", text, "one of 256, 512, 1024, 2048, 4096");
-    }
-    options_.mtu = static_cast<uint32_t>(*value);
-  };
-  const std::string fallback =
-      program_.mtu == 0 ? "the largest the port carries" : fmt::format("{}", program_.mtu);
-  app_->add_option_function<std::string>("-m,--mtu", take_mtu,
-                                         fmt::format("path MTU, bytes [{}]", fallback))
-      ->type_name("N");
-}
-
-void CommandLine::add_ibverbs_flags() {
-  add_number("-g,--gid-idx,--gid-index", "index of the own GID [the first IPv4 one]", 0, 255,
-             [this](uint64_t v) { options_.gid_index = static_cast<int>(v); });
-  app_->add_flag("-c,--chk", options_.validate, "check every byte that arrives");
-}
-
-void CommandLine::add_perftest_flags() {
-  add_number("-x,--gid-index,--gid-idx", "index of the own GID [the first IPv4 one]", 0, 255,
-             [this](uint64_t v) { options_.gid_index = static_cast<int>(v); });
-  add_choice("-c,--connection", "transport [RC]", {"RC"}, options_.connection);
-  add_number("-D,--duration", "run for this many seconds instead of -n", 1, 1000000,
-             [this](uint64_t v) { options_.duration_s = static_cast<uint32_t>(v); });
-  const auto ignore = [](int64_t) {};
-  app_->add_flag_function("-F,--CPU-freq", ignore, "accepted for perftest's sake, does nothing");
-  app_->add_flag("--data_validation", options_.validate, "check every byte that arrives");
-}
-
-void CommandLine::add_uroce_flags() {
-  const std::string group = "uroce's own";
-  app_->add_option("--config", options_.config_file, "TOML file of settings, see config/")
-      ->type_name("FILE")
-      ->group(group);
-  const auto take_setting = [this](const std::vector<std::string>& settings) {
-    for (const std::string& setting : settings) {
-      const size_t equals = setting.find('=');
-      if (equals == std::string::npos || equals == 0) {
-        refuse("--set", setting, "KEY=VALUE, like port.mtu=1500; --show-config lists the keys");
-      }
-      const std::string key = setting.substr(0, equals);
-      options_.config_flags.push_back({key, setting.substr(equals + 1), "--set " + key});
-    }
-  };
-  app_->add_option_function<std::vector<std::string>>("--set", take_setting,
-                                                      "one setting, like port.mtu=1500; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->group(group);
-  app_->add_flag("--show-config", options_.show_config,
-                 "print all settings and where each came from, then end")
-      ->group(group);
-  for (const roce::ConfigKey& key : roce::config_keys()) {
-    if (key.flag.empty()) {
-      continue;
-    }
-    const auto take = [this, &key](const std::string& text) {
-      options_.config_flags.push_back({std::string(key.path), text, std::string(key.flag)});
-    };
-    app_->add_option_function<std::string>(std::string(key.flag), take, std::string(key.help))
-        ->type_name("TEXT")
-        ->group(group);
-  }
-  app_->add_flag("--json{-}", options_.json, "the result as JSON, to stdout or to --json=FILE")
-      ->group(group);
-  add_number("--start-psn", "first PSN to send [random]", 0, 0xffffff, [this](uint64_t v) {
-    options_.start_psn = static_cast<uint32_t>(v);
-  })->group(group);
-  add_number("--seed", "seed of what is drawn at random [random]", 0,
-             std::numeric_limits<uint64_t>::max(), [this](uint64_t v) { options_.seed = v; })
-      ->group(group);
-  app_->set_version_flag("--version", std::string(kVersion));
 }
 
 std::string CommandLine::complaint(std::string_view what) const {
@@ -262,14 +179,6 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
     std::fprintf(stderr, "%s\n", outcome.error.c_str());
   }
   return outcome.exit_code;
-}
-
-roce::ConfigSources config_sources(const CommonOptions& options) {
-  return {.default_side = options.is_server() ? roce::Side::a : roce::Side::b,
-          .file = options.config_file,
-          .environment = roce::process_environment(),
-          .flags = options.config_flags,
-          .cpus = {}};
 }
 
 }  // namespace uroce::app

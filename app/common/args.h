@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "roce/config.h"
+#include "common/options.h"
 
 namespace CLI {
 class App;
@@ -31,30 +31,9 @@ struct Program {
   uint64_t size = 65536;  ///< default of -s
   uint64_t max_size = 8388608;
   uint64_t iterations = 1000;  ///< default of -n
-  uint64_t min_iterations = 1;
-  uint32_t mtu = 0;  ///< default of -m; 0: the largest the port carries
-};
-
-struct CommonOptions {
-  std::string host;  ///< empty: server
-  uint16_t port = 18515;
-  std::string device;  ///< empty: the first
-  uint32_t ib_port = 1;
-  uint64_t size = 0;
-  uint32_t mtu = 0;  ///< 0: the largest the port carries
-  uint64_t iterations = 0;
-  uint32_t duration_s = 0;  ///< 0: iterations count
-  int gid_index = -1;       ///< -1: not given
-  bool validate = false;    ///< -c / --chk, --data_validation
-  std::string connection = "RC";
-  std::optional<uint32_t> start_psn;
-  std::optional<uint64_t> seed;
-  bool show_config = false;
-  std::string json;  ///< empty: none; "-": stdout; else a file
-  std::string config_file;
-  std::vector<roce::ConfigFlag> config_flags;  ///< --set, --side, --drive, --fault, --capture
-
-  bool is_server() const { return host.empty(); }
+  uint32_t mtu = 0;            ///< default of -m; 0: the largest the port carries
+  uint32_t recv_depth = 512;   ///< default of -r
+  uint32_t max_recv_depth = 16384;
 };
 
 /// What parsing came to. When `exit_code` is set the program prints and ends.
@@ -67,9 +46,14 @@ struct ParseOutcome {
 /// Exit code for a wrong command line.
 inline constexpr int kUsageError = 2;
 
+/// Refuses the value of a flag, from inside CommandLine::parse(), with what it must be.
+[[noreturn]] void refuse(std::string_view flag, std::string_view value, std::string_view allowed);
+
 class CommandLine {
  public:
-  explicit CommandLine(Program program);
+  /// `options`, which must outlive this, get the program's defaults now and the flags' values in
+  /// parse().
+  CommandLine(Program program, RunOptions& options);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
@@ -82,9 +66,18 @@ class CommandLine {
   CLI::Option* add_number(const std::string& names, const std::string& help, uint64_t low,
                           uint64_t high, std::function<void(uint64_t)> store);
 
+  /// The same into a variable of any width that holds `high`.
+  template <class T>
+  CLI::Option* add_number_into(const std::string& names, const std::string& help, uint64_t low,
+                               uint64_t high, T& target) {
+    return add_number(names, help, low, high,
+                      [&target](uint64_t value) { target = static_cast<T>(value); });
+  }
+
   /// Adds a flag that takes one of `words`.
   CLI::Option* add_choice(const std::string& names, const std::string& help,
-                          std::vector<std::string> words, std::string& store);
+                          std::vector<std::string> words,
+                          std::function<void(const std::string&)> store);
 
   /// Parses arguments without the program's name.
   ParseOutcome parse(const std::vector<std::string>& arguments);
@@ -92,25 +85,24 @@ class CommandLine {
   /// The same for main(): prints what is to be printed. An exit code when the program must end.
   std::optional<int> parse(int argc, const char* const* argv);
 
-  const CommonOptions& options() const { return options_; }
-
  private:
+  // run_flags.cc
   void add_run_flags();
+  void add_operation();
+  void add_connection_flags();
   void add_ibverbs_flags();
   void add_perftest_flags();
   void add_uroce_flags();
+  void add_config_flags();
   std::string help() const;
   std::string complaint(std::string_view what) const;
   std::vector<std::string> flag_names() const;
   std::string unknown(const std::vector<std::string>& rest) const;
 
   Program program_;
-  CommonOptions options_;
+  RunOptions& options_;
   std::unique_ptr<CLI::App> app_;
 };
-
-/// Where the program's configuration comes from: its flags, the environment, the file.
-roce::ConfigSources config_sources(const CommonOptions& options);
 
 /// Reads "4096", "64K", "1M", "0x10"; nothing for anything else or beyond 64 bits.
 std::optional<uint64_t> parse_amount(std::string_view text);

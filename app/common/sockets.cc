@@ -167,13 +167,13 @@ Result<AddressList> resolve(const std::string& host, uint16_t port) {
   return AddressList(found, &freeaddrinfo);
 }
 
-Result<Connection> connect_to_any(const addrinfo* list, const Waiting& waiting) {
-  Result<Connection> result = failure(ENOENT, "the host has no address");
+Result<ConnectedSocket> connect_to_any(const addrinfo* list, const Waiting& waiting) {
+  Result<ConnectedSocket> result = failure(ENOENT, "the host has no address");
   for (; list != nullptr; list = list->ai_next) {
     const std::string name = name_of(list->ai_addr, list->ai_addrlen);
     const auto fd = connect_to(*list, waiting, name);
     if (fd) {
-      return Connection{*fd, name};
+      return ConnectedSocket{*fd, name};
     }
     result = tl::make_unexpected(fd.error());
     if (fd.error().code == ECANCELED) {

@@ -44,13 +44,13 @@ using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 /// All addresses of a host; ENOENT when it is unknown. Blocks while names are looked up.
 Result<AddressList> resolve(const std::string& host, uint16_t port);
 
-struct Connection {
+struct ConnectedSocket {
   int fd = -1;
   std::string peer;
 };
 
 /// Tries the addresses in turn; the last error counts. The socket does not block.
-Result<Connection> connect_to_any(const addrinfo* list, const Waiting& waiting);
+Result<ConnectedSocket> connect_to_any(const addrinfo* list, const Waiting& waiting);
 
 /// A listening socket that does not block, for IPv6 with IPv4 or, on a machine without IPv6, for
 /// IPv4; -1 with errno set.

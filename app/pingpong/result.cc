@@ -15,15 +15,15 @@ namespace {
 
 app::LatencyResult latency(const Options& options, const Outcome& outcome) {
   // A round trip is two messages, a READ is one.
-  const int divisor = options.operation == Operation::read ? 1 : 2;
-  return app::latency_result(options.common.size, outcome.times, outcome.seconds, divisor);
+  const int divisor = options.operation == app::Operation::read ? 1 : 2;
+  return app::latency_result(options.size, outcome.times, outcome.seconds, divisor);
 }
 
 std::string bytes_line(const Options& options, const Outcome& outcome) {
-  if (options.operation != Operation::read) {
-    return app::pingpong_bytes_line(options.common.size, outcome.iterations, outcome.seconds);
+  if (options.operation != app::Operation::read) {
+    return app::pingpong_bytes_line(options.size, outcome.iterations, outcome.seconds);
   }
-  const uint64_t bytes = options.common.size * outcome.iterations;
+  const uint64_t bytes = options.size * outcome.iterations;
   return fmt::format(
       "{} bytes in {:.2f} seconds = {:.2f} Mbit/sec", bytes, outcome.seconds,
       outcome.seconds > 0 ? static_cast<double>(bytes) * 8 / 1e6 / outcome.seconds : 0.0);
@@ -34,8 +34,8 @@ void print_times(const Options& options, const Outcome& outcome) {
              app::pingpong_iterations_line(outcome.iterations, outcome.seconds));
   if (outcome.times.count() > 0) {
     fmt::print("  {}:\n{}\n",
-               options.operation == Operation::read ? "a READ, from its post to its completion"
-                                                    : "one way, taken as half of a round trip",
+               options.operation == app::Operation::read ? "a READ, from its post to its completion"
+                                                         : "one way, taken as half of a round trip",
                app::percentiles_line(latency(options, outcome)));
   }
 }
@@ -45,8 +45,7 @@ void print_times(const Options& options, const Outcome& outcome) {
 void print_result(const Options& options, const RunResult& result) {
   const Outcome& outcome = result.outcome;
   if (result.interrupted && outcome.iterations > 0) {
-    fmt::print("interrupted after {} of {} iterations\n", outcome.iterations,
-               options.common.iterations);
+    fmt::print("interrupted after {} of {} iterations\n", outcome.iterations, options.iterations);
   } else if (result.interrupted) {
     fmt::print("interrupted\n");  // the server of READs does not see them
   }
@@ -64,15 +63,16 @@ roce::Status write_result(const Options& options, const RunResult& result) {
   app::TestInfo info;
   info.test = fmt::format("{} pingpong", name_of(options.operation));
   info.device = app::kDeviceName;
-  info.connection_type = options.common.connection;
-  info.rx_depth = options.rc.recv_depth;
-  info.mtu = options.rc.mtu;
-  info.gid_index = options.rc.gid_index;
+  info.connection_type = "RC";
+  info.qps = options.qps;
+  info.rx_depth = options.connection.recv_depth;
+  info.mtu = options.connection.mtu;
+  info.gid_index = options.connection.gid_index;
   auto json = app::latency_json(latency(options, result.outcome), result.counters);
   json["n_iterations"] = result.outcome.iterations;
   json["checked"] = result.outcome.checked;
   json["interrupted"] = result.interrupted;
-  return app::write_json(app::report_json(info, {json}), options.common.json);
+  return app::write_json(app::report_json(info, {json}), options.json);
 }
 
 }  // namespace uroce::pingpong

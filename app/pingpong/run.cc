@@ -12,15 +12,14 @@
 #include <fmt/format.h>
 
 #include "common/run/progress.h"
-#include "common/run/session.h"
+#include "common/run/rig.h"
+#include "common/run/run_watch.h"
 #include "pinger.h"
 #include "result.h"
 
 namespace uroce::pingpong {
 namespace {
 
-using app::QpAddress;
-using roce::Result;
 using roce::Status;
 
 // Who was told to stop has to notice, and to end.
@@ -28,32 +27,15 @@ constexpr std::chrono::milliseconds kLeaveLimit{2000};
 // The stock tools do not meet again after the run, and may still need an ACK.
 constexpr std::chrono::milliseconds kStockLinger{300};
 
-struct Peer {
-  app::Gid gid;
-  QpAddress qp;
-};
-
-app::Hello hello(const Options& options, const app::RcConnection& connection,
-                 const roce::verbs::Mr& mr) {
-  const app::CommonOptions& common = options.common;
-  return {.program = std::string(kProgram),
-          .parameters = {{"op", std::string(name_of(options.operation))},
-                         {"size", fmt::format("{}", common.size)},
-                         {"iters", fmt::format("{}", common.iterations)},
-                         {"mtu", fmt::format("{}", options.rc.mtu)},
-                         {"chk", common.validate ? "on" : "off"},
-                         {"seed", fmt::format("{}", common.seed.value_or(0))}},
-          .endpoint = {.gid = connection.gid(), .qps = {connection.address(&mr)}}};
-}
-
 class Run {
  public:
   Run(const Options& options, app::Session session)
-      : options_(options), session_(std::move(session)) {}
+      : options_(options), rig_(options, std::move(session)) {}
 
   int whole();
 
  private:
+  Status find_dialect();
   Status set_up();
   Status meet();
   Status meet_uroce();
@@ -61,19 +43,16 @@ class Run {
   Status meet_stock_client();
   Status connect();
   Status bounce();
-  Status serve_reads();
+  Status serve();
   Plan plan() const;
-  app::StockAddress stock_address() const;
-  void print_addresses() const;
-  bool text() const { return options_.common.json != "-"; }
+  app::StockAddress stock_address();
+  void set_stock_peer(const app::StockAddress& theirs);
+  void print_addresses();
+  app::Session& session() { return rig_.session(); }
 
   Options options_;
-  app::Session session_;
-  app::HostMemory memory_;
-  std::optional<app::RcConnection> connection_;
-  std::optional<roce::verbs::Mr> mr_;
+  app::Rig rig_;
   bool stock_ = false;
-  Peer peer_;
   std::optional<Pinger> pinger_;
   std::optional<app::RunWatch> watch_;
   RunResult result_;
@@ -81,163 +60,160 @@ class Run {
 
 Plan Run::plan() const {
   return {.operation = options_.operation,
-          .size = options_.common.size,
-          .iterations = options_.common.iterations,
-          .server = options_.common.is_server(),
+          .size = options_.size,
+          .iterations = options_.iterations,
+          .recv_depth = options_.connection.recv_depth,
+          .server = options_.is_server(),
           .stock = stock_,
-          .validate = options_.common.validate,
-          .seed = options_.common.seed.value_or(0)};
+          .validate = options_.validate,
+          .seed = options_.seed.value_or(0)};
+}
+
+Status Run::find_dialect() {
+  stock_ = options_.stock;
+  if (!options_.is_server()) {
+    return {};
+  }
+  const auto dialect = app::recognise_client(session().channel());
+  if (!dialect) {
+    return tl::make_unexpected(dialect.error());
+  }
+  stock_ = *dialect == app::Dialect::stock;
+  if (stock_ && options_.operation != app::Operation::send) {
+    return roce::failure(EINVAL,
+                         fmt::format("{} is a stock client, which only SENDs; leave out "
+                                     "--op {}",
+                                     session().channel().peer(), name_of(options_.operation)));
+  }
+  return {};
 }
 
 Status Run::set_up() {
-  if (options_.common.is_server()) {
-    const auto dialect = app::recognise_client(session_.channel());
-    if (!dialect) {
-      return tl::make_unexpected(dialect.error());
-    }
-    stock_ = *dialect == app::Dialect::stock;
-    if (stock_ && options_.operation != Operation::send) {
-      return roce::failure(EINVAL,
-                           fmt::format("{} is a stock client, which only SENDs; leave out "
-                                       "--op {}",
-                                       session_.channel().peer(), name_of(options_.operation)));
-    }
-  } else {
-    stock_ = options_.stock;
+  if (auto done = find_dialect(); !done) {
+    return done;
   }
-  auto memory = app::HostMemory::allocate(plan().memory());
-  if (!memory) {
-    return tl::make_unexpected(memory.error());
+  const app::ConnectionOptions& connection = options_.connection;
+  if (auto done = rig_.set_up(plan().memory(), connection.send_depth, connection.recv_depth);
+      !done) {
+    return done;
   }
-  memory_ = std::move(*memory);
-  auto connection = app::RcConnection::create(session_.device(), options_.rc);
-  if (!connection) {
-    return tl::make_unexpected(connection.error());
-  }
-  connection_.emplace(std::move(*connection));
-  auto mr = connection_->register_memory(memory_.bytes());
-  if (!mr) {
-    return tl::make_unexpected(mr.error());
-  }
-  mr_.emplace(std::move(*mr));
-  watch_.emplace(stock_ ? nullptr : &session_.channel(), options_.rc, session_.endpoint().now());
-  pinger_.emplace(plan(), session_.endpoint(), *connection_, memory_, *mr_, *watch_);
-  return pinger_->prepare(options_.rc.recv_depth);
+  watch_.emplace(stock_ ? nullptr : &session().channel(), connection, session().endpoint().now());
+  pinger_.emplace(plan(), rig_, *watch_);
+  return pinger_->prepare();
 }
 
-app::StockAddress Run::stock_address() const {
-  return {.lid = 0,
-          .qpn = connection_->address(nullptr).qpn,
-          .psn = connection_->psn(),
-          .gid = connection_->gid()};
+app::StockAddress Run::stock_address() {
+  const app::Connection& connection = rig_.lanes().front().connection;
+  return {.lid = 0, .qpn = connection.qpn(), .psn = connection.psn(), .gid = rig_.gid()};
+}
+
+void Run::set_stock_peer(const app::StockAddress& theirs) {
+  const app::QpAddress qp{.qpn = theirs.qpn, .psn = theirs.psn};
+  rig_.set_peer(theirs.gid, {&qp, 1});
 }
 
 Status Run::meet() {
   if (!stock_) {
     return meet_uroce();
   }
-  return options_.common.is_server() ? meet_stock_client() : meet_stock_server();
+  return options_.is_server() ? meet_stock_client() : meet_stock_server();
 }
 
 Status Run::meet_uroce() {
-  auto theirs = app::exchange_hello(session_.channel(), hello(options_, *connection_, *mr_));
-  if (!theirs) {
-    return tl::make_unexpected(theirs.error());
+  if (auto done = rig_.greet(kProgram); !done) {
+    return done;
   }
-  if (theirs->qps.size() != 1 || theirs->qps.front().length < plan().memory()) {
-    return roce::failure(EPROTO,
-                         "the other end's greeting names no queue pair with its memory; "
-                         "use programs of one version at both ends");
-  }
-  peer_ = {theirs->gid, theirs->qps.front()};
   if (auto done = connect(); !done) {
     return done;
   }
-  return session_.channel().sync("ready");
+  return session().channel().sync("ready");
 }
 
 Status Run::meet_stock_server() {
-  const auto theirs = app::stock_client_exchange(session_.channel(), stock_address());
+  const auto theirs = app::stock_client_exchange(session().channel(), stock_address());
   if (!theirs) {
     return tl::make_unexpected(theirs.error());
   }
-  peer_ = {theirs->gid, {.qpn = theirs->qpn, .psn = theirs->psn}};
+  set_stock_peer(*theirs);
   return connect();
 }
 
 Status Run::meet_stock_client() {
-  const auto theirs = app::stock_server_receive(session_.channel());
+  const auto theirs = app::stock_server_receive(session().channel());
   if (!theirs) {
     return tl::make_unexpected(theirs.error());
   }
-  peer_ = {theirs->gid, {.qpn = theirs->qpn, .psn = theirs->psn}};
+  set_stock_peer(*theirs);
   if (auto done = connect(); !done) {
     return done;
   }
-  return app::stock_server_reply(session_.channel(), stock_address());
+  return app::stock_server_reply(session().channel(), stock_address());
 }
 
 Status Run::connect() {
-  if (text()) {
+  if (options_.text()) {
     print_addresses();
   }
   if (!stock_) {
-    if (auto done = session_.wait_for_link(); !done) {
+    if (auto done = session().wait_for_link(); !done) {
       return done;
     }
   }
-  return connection_->connect(peer_.gid, peer_.qp.qpn, peer_.qp.psn);
+  return rig_.connect();
 }
 
-void Run::print_addresses() const {
-  const app::StockAddress own = stock_address();
-  fmt::print(
-      "{}\n{}\n",
-      app::local_address_line({.lid = own.lid, .qpn = own.qpn, .psn = own.psn, .gid = own.gid}),
-      app::remote_address_line(
-          {.lid = 0, .qpn = peer_.qp.qpn, .psn = peer_.qp.psn, .gid = peer_.gid}));
+void Run::print_addresses() {
+  for (const app::Lane& lane : rig_.lanes()) {
+    fmt::print("{}\n{}\n",
+               app::local_address_line({.lid = 0,
+                                        .qpn = lane.connection.qpn(),
+                                        .psn = lane.connection.psn(),
+                                        .gid = rig_.gid()}),
+               app::remote_address_line(
+                   {.lid = 0, .qpn = lane.peer.qpn, .psn = lane.peer.psn, .gid = rig_.peer_gid()}));
+  }
   std::fflush(stdout);
 }
 
 /// The run itself, and the farewell. An error is one that leaves no result at all.
 Status Run::bounce() {
-  if (options_.operation == Operation::read && options_.common.is_server()) {
-    return serve_reads();
+  if (plan().one_sided() && options_.is_server()) {
+    return serve();
   }
-  watch_->alive(session_.endpoint().now());
-  const uint64_t each = options_.common.size * (options_.operation == Operation::read ? 1 : 2);
-  app::Progress progress(text(), each, options_.common.iterations);
-  result_.outcome = pinger_->run(peer_.qp, progress);
+  watch_->alive(session().endpoint().now());
+  const uint64_t each = options_.size * (plan().one_sided() ? 1 : 2);
+  app::Progress progress(options_.text(), each, options_.iterations);
+  result_.outcome = pinger_->run(progress);
   progress.clear();
   if (watch_->running()) {
     pinger_->drain();
   }
   result_.interrupted = watch_->verdict() == app::Verdict::interrupted;
   if (stock_) {
-    session_.linger(kStockLinger);
+    session().linger(kStockLinger);
   } else if (watch_->failed()) {
-    session_.channel().send_stop(watch_->reason());
+    session().channel().send_stop(watch_->reason());
   } else if (result_.interrupted) {
-    session_.channel().send_stop(app::kInterrupted);
-    session_.wait_for_leave(kLeaveLimit);
-  } else if (options_.operation == Operation::read) {
-    return session_.channel().send_line(fmt::format("{}", result_.outcome.iterations),
-                                        "the end of the run");
+    session().channel().send_stop(app::kInterrupted);
+    session().wait_for_leave(kLeaveLimit);
+  } else if (plan().one_sided()) {
+    return session().channel().send_line(fmt::format("{}", result_.outcome.iterations),
+                                         "the end of the run");
   } else {
-    session_.wait_to_close();
-    return session_.channel().sync("end");
+    session().wait_to_close();
+    return session().channel().sync("end");
   }
   return {};
 }
 
-Status Run::serve_reads() {
-  const auto line = app::serve_until_closed(session_, [this] {
-    app::wait_a_little(session_.endpoint());
+Status Run::serve() {
+  const auto line = app::serve_until_closed(session(), [this] {
+    app::wait_a_little(session().endpoint());
     return true;
   });
   if (!line) {
-    const bool interrupted = session_.channel().peer_state() == app::PeerState::stopped &&
-                             session_.channel().stop_reason() == app::kInterrupted;
+    const bool interrupted = session().channel().peer_state() == app::PeerState::stopped &&
+                             session().channel().stop_reason() == app::kInterrupted;
     result_.interrupted = interrupted;
     return interrupted ? Status{} : tl::make_unexpected(line.error());
   }
@@ -253,11 +229,11 @@ int Run::whole() {
     return app::report_failure(kProgram, done.error());
   }
   done = bounce();
-  result_.counters = session_.counters();
-  if (text()) {
+  result_.counters = session().counters();
+  if (options_.text()) {
     print_result(options_, result_);
   }
-  if (!options_.common.json.empty()) {
+  if (!options_.json.empty()) {
     if (auto written = write_result(options_, result_); !written && done) {
       done = written;
     }
@@ -270,13 +246,12 @@ int Run::whole() {
 
 }  // namespace
 
-int run(const Options& options, const roce::Config& config) {
-  Options completed = options;
-  auto session = app::Session::open(options.common, config, completed.rc, [] {});
+int run(Options options, const roce::Config& config) {
+  auto session = app::Session::open(options, config, [] {});
   if (!session) {
     return app::report_failure(kProgram, session.error());
   }
-  return Run(completed, std::move(*session)).whole();
+  return Run(options, std::move(*session)).whole();
 }
 
 }  // namespace uroce::pingpong

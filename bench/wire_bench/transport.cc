@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <roce/counters.h>
 
+#include "bring_up.h"
 #include "common/histogram.h"
-#include "engine/engine.h"
 #include "wire_bench/slice_meter.h"
 
 namespace uroce::wire_bench {
@@ -38,40 +38,15 @@ tl::unexpected<roce::Error> pass_on(const roce::Error& error) {
   return tl::make_unexpected(error);
 }
 
-Result<roce::EngineConfig> engine_config(const roce::Port& port, const roce::Config& config) {
-  roce::EngineConfig engine;
-  engine.addresses.mac = port.info().mac;
-  Status added;
-  if (config.address.ipv4) {
-    added = engine.addresses.add(roce::Gid::from(config.address.ipv4->address),
-                                 config.address.ipv4->length);
-  }
-  for (const roce::Ipv6Prefix& prefix : config.address.ipv6) {
-    if (added) {
-      added = engine.addresses.add(roce::Gid::from(prefix.address), prefix.length);
-    }
-  }
-  if (!added) {
-    return pass_on(added.error());
-  }
-  return engine;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Transport>> Transport::create(roce::Port& port, LoopClock& clock,
                                                      const roce::Config& config) {
-  const auto engine = engine_config(port, config);
-  if (!engine) {
-    return pass_on(engine.error());
-  }
-  verbs::DeviceConfig device_config;
-  device_config.window_packets = config.engine.window_packets;
-  auto device = verbs::Device::create(port, clock, *engine, device_config);
+  auto device = roce::create_device(config, port, clock);
   if (!device) {
     return pass_on(device.error());
   }
-  app::RcOptions options;
+  app::ConnectionOptions options;
   options.send_depth = kSendDepth + kSignalEvery;  // single requests may be left unsignaled
   options.recv_depth = kRecvDepth;
   if (auto s = app::complete(**device, options); !s) {
@@ -82,11 +57,15 @@ Result<std::unique_ptr<Transport>> Transport::create(roce::Port& port, LoopClock
   if (!memory) {
     return pass_on(memory.error());
   }
-  auto connection = app::RcConnection::create(**device, options);
+  const auto pd = (*device)->alloc_pd();
+  if (!pd) {
+    return pass_on(pd.error());
+  }
+  auto connection = app::Connection::create(**device, *pd, options);
   if (!connection) {
     return pass_on(connection.error());
   }
-  auto mr = connection->register_memory(memory->bytes());
+  auto mr = app::register_memory(**device, *pd, memory->bytes());
   if (!mr) {
     return pass_on(mr.error());
   }
@@ -103,8 +82,8 @@ Result<std::unique_ptr<Transport>> Transport::create(roce::Port& port, LoopClock
 }
 
 Transport::Transport(LoopClock& clock, std::unique_ptr<verbs::Device> device,
-                     app::RcOptions options, app::HostMemory memory, app::RcConnection connection,
-                     verbs::Mr mr)
+                     app::ConnectionOptions options, app::HostMemory memory,
+                     app::Connection connection, verbs::Mr mr)
     : clock_(clock),
       device_(std::move(device)),
       options_(options),
@@ -113,7 +92,12 @@ Transport::Transport(LoopClock& clock, std::unique_ptr<verbs::Device> device,
       mr_(std::move(mr)) {}
 
 EndAddress Transport::address() const {
-  return {connection_.gid(), connection_.address(&mr_)};
+  return {connection_.gid(),
+          {.qpn = connection_.qpn(),
+           .psn = connection_.psn(),
+           .rkey = mr_.rkey(),
+           .va = reinterpret_cast<uint64_t>(mr_.addr()),
+           .length = mr_.length()}};
 }
 
 uint64_t Transport::retransmitted() const {

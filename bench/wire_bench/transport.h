@@ -12,8 +12,8 @@
 #include <roce/config.h>
 #include <roce/verbs.h>
 
+#include "common/run/connection.h"
 #include "common/run/host_memory.h"
-#include "common/run/rc_connection.h"
 #include "port/dpdk/dpdk_clock.h"
 #include "port/port.h"
 #include "wire_bench/messages.h"
@@ -69,8 +69,9 @@ class Transport {
   static constexpr uint32_t kRecvBytes = 64;  // of one receive
   static constexpr uint32_t kSignalEvery = 32;
 
-  Transport(LoopClock& clock, std::unique_ptr<roce::verbs::Device> device, app::RcOptions options,
-            app::HostMemory memory, app::RcConnection connection, roce::verbs::Mr mr);
+  Transport(LoopClock& clock, std::unique_ptr<roce::verbs::Device> device,
+            app::ConnectionOptions options, app::HostMemory memory, app::Connection connection,
+            roce::verbs::Mr mr);
 
   void build_receives();
   bool post_receives();
@@ -86,9 +87,9 @@ class Transport {
 
   LoopClock& clock_;
   std::unique_ptr<roce::verbs::Device> device_;
-  app::RcOptions options_;
+  app::ConnectionOptions options_;
   app::HostMemory memory_;
-  app::RcConnection connection_;
+  app::Connection connection_;
   roce::verbs::Mr mr_;
   EndAddress peer_;
   std::vector<ibv_sge> send_sges_;

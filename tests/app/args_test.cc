@@ -28,15 +28,17 @@ Program pingpong() {
           .mtu = 1024};
 }
 
-CommonOptions parsed(const Program& program, const Words& words) {
-  CommandLine line(program);
+RunOptions parsed(const Program& program, const Words& words) {
+  RunOptions options;
+  CommandLine line(program, options);
   const ParseOutcome outcome = line.parse(words);
   EXPECT_FALSE(outcome.exit_code) << outcome.error;
-  return line.options();
+  return options;
 }
 
 std::string complaint(const Program& program, const Words& words) {
-  CommandLine line(program);
+  RunOptions options;
+  CommandLine line(program, options);
   const ParseOutcome outcome = line.parse(words);
   EXPECT_EQ(outcome.exit_code, kUsageError);
   EXPECT_EQ(outcome.output, "");
@@ -61,20 +63,20 @@ TEST(Amount, takes_plain_binary_multiples_and_hexadecimal) {
 }
 
 TEST(Args, nothing_given_is_a_server_with_the_programs_defaults) {
-  const CommonOptions options = parsed(pingpong(), {});
+  const RunOptions options = parsed(pingpong(), {});
   EXPECT_TRUE(options.is_server());
   EXPECT_EQ(options.port, 18515);
   EXPECT_EQ(options.size, 4096U);
-  EXPECT_EQ(options.mtu, 1024U);
+  EXPECT_EQ(options.connection.mtu, 1024U);
   EXPECT_EQ(options.iterations, 1000U);
-  EXPECT_EQ(options.gid_index, -1);
-  EXPECT_FALSE(options.start_psn);
+  EXPECT_EQ(options.connection.gid_index, -1);
+  EXPECT_FALSE(options.connection.start_psn);
   EXPECT_EQ(options.json, "");
   EXPECT_EQ(config_sources(options).default_side, roce::Side::a);
 }
 
 TEST(Args, host_makes_a_client_of_side_b) {
-  const CommonOptions options = parsed(bw(), {"-s", "1M", "server", "-n", "20"});
+  const RunOptions options = parsed(bw(), {"-s", "1M", "server", "-n", "20"});
   EXPECT_FALSE(options.is_server());
   EXPECT_EQ(options.host, "server");
   EXPECT_EQ(options.size, 1048576U);
@@ -83,26 +85,26 @@ TEST(Args, host_makes_a_client_of_side_b) {
 }
 
 TEST(Args, both_styles_take_their_own_short_flags) {
-  const CommonOptions one =
+  const RunOptions one =
       parsed(pingpong(), {"-g", "1", "-c", "-m", "4096", "-d", "uroce0", "-i", "1", "-p4242"});
-  EXPECT_EQ(one.gid_index, 1);
+  EXPECT_EQ(one.connection.gid_index, 1);
   EXPECT_TRUE(one.validate);
-  EXPECT_EQ(one.mtu, 4096U);
+  EXPECT_EQ(one.connection.mtu, 4096U);
   EXPECT_EQ(one.device, "uroce0");
   EXPECT_EQ(one.port, 4242);
-  const CommonOptions two =
+  const RunOptions two =
       parsed(bw(), {"-x", "2", "-c", "RC", "-F", "-D", "5", "--data_validation", "--seed=0x10"});
-  EXPECT_EQ(two.gid_index, 2);
+  EXPECT_EQ(two.connection.gid_index, 2);
   EXPECT_TRUE(two.validate);
   EXPECT_EQ(two.duration_s, 5U);
   EXPECT_EQ(two.seed, 16U);
-  EXPECT_EQ(parsed(pingpong(), {"--gid-index=3"}).gid_index, 3);
-  EXPECT_EQ(parsed(bw(), {"--gid-idx=3"}).gid_index, 3);
-  EXPECT_EQ(parsed(bw(), {"--start-psn", "0xfffff0"}).start_psn, 0xfffff0U);
+  EXPECT_EQ(parsed(pingpong(), {"--gid-index=3"}).connection.gid_index, 3);
+  EXPECT_EQ(parsed(bw(), {"--gid-idx=3"}).connection.gid_index, 3);
+  EXPECT_EQ(parsed(bw(), {"--start-psn", "0xfffff0"}).connection.start_psn, 0xfffff0U);
 }
 
 TEST(Args, settings_become_flags_of_the_configuration) {
-  const CommonOptions options =
+  const RunOptions options =
       parsed(bw(), {"--set", "port.mtu=1500", "--set", "wrap.fault=loss=1%", "--side", "b",
                     "--drive=lcore", "--capture", "x.pcap", "--config", "a.toml", "host"});
   const roce::ConfigSources sources = config_sources(options);
@@ -122,7 +124,7 @@ TEST(Args, settings_become_flags_of_the_configuration) {
 }
 
 TEST(Args, json_never_takes_the_host_for_its_file) {
-  const CommonOptions to_stdout = parsed(bw(), {"--json", "server"});
+  const RunOptions to_stdout = parsed(bw(), {"--json", "server"});
   EXPECT_EQ(to_stdout.json, "-");
   EXPECT_EQ(to_stdout.host, "server");
   EXPECT_EQ(parsed(bw(), {"--json=out.json", "server"}).json, "out.json");
@@ -152,31 +154,40 @@ TEST(Args, wrong_value_is_named_with_the_allowed_ones) {
   EXPECT_THAT(complaint(bw(), {"-s"}), HasSubstr("--size"));
 }
 
+TEST(Args, operations_are_named) {
+  EXPECT_EQ(parsed(bw(), {}).operation, Operation::send);
+  for (const Operation operation : kOperations) {
+    EXPECT_EQ(parsed(pingpong(), {"--op", std::string(name_of(operation))}).operation, operation);
+  }
+  EXPECT_THAT(
+      complaint(bw(), {"--op", "wriet"}),
+      AllOf(HasSubstr("--op wriet: must be one of send, write"), HasSubstr("did you mean write?")));
+}
+
 TEST(Args, programs_add_flags_of_their_own) {
-  CommandLine line(bw());
-  std::string op = "write";
-  uint64_t depth = 128;
-  line.add_choice("--op", "operation", {"send", "write", "read"}, op);
-  line.add_number("-t,--tx-depth", "depth", 1, 4096, [&](uint64_t v) { depth = v; });
-  EXPECT_FALSE(line.parse(Words{"--op", "read", "-t", "64"}).exit_code);
-  EXPECT_EQ(op, "read");
+  RunOptions options;
+  CommandLine line(bw(), options);
+  uint16_t depth = 128;
+  std::string word;
+  line.add_number_into("-t,--tx-depth", "depth", 1, 4096, depth);
+  line.add_choice("--word", "word", {"one", "two"}, [&word](const std::string& w) { word = w; });
+  EXPECT_FALSE(line.parse(Words{"--word", "two", "-t", "64"}).exit_code);
+  EXPECT_EQ(word, "two");
   EXPECT_EQ(depth, 64U);
-  CommandLine wrong(bw());
-  wrong.add_choice("--op", "operation", {"send", "write", "read"}, op);
-  EXPECT_THAT(wrong.parse(Words{"--op", "wriet"}).error,
-              HasSubstr("--op wriet: must be one of send, write, read (did you mean write?)"));
 }
 
 TEST(Args, help_and_version_end_well) {
   for (const char* flag : {"-h", "--help"}) {
-    CommandLine line(bw());
+    RunOptions options;
+    CommandLine line(bw(), options);
     const ParseOutcome outcome = line.parse(Words{flag});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_THAT(outcome.output,
                 AllOf(HasSubstr("--size"), HasSubstr("--fault"), HasSubstr("[65536]"),
                       HasSubstr("host"), HasSubstr("--json[=FILE] ")));
   }
-  CommandLine line(bw());
+  RunOptions options;
+  CommandLine line(bw(), options);
   const ParseOutcome outcome = line.parse(Words{"--version"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.output, StartsWith("uroce "));

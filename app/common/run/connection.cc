@@ -1,6 +1,6 @@
 // A queue pair's way to RTS, with the attributes that ibverbs-utils use.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "common/run/rc_connection.h"
+#include "common/run/connection.h"
 
 #include <algorithm>
 #include <bit>
@@ -32,25 +32,7 @@ uint32_t mtu_bytes(ibv_mtu code) {
 
 }  // namespace
 
-void add_retry_flags(CommandLine& line, RcOptions& options) {
-  line.add_number("-u,--qp-timeout", "wait for an ACK: 4.096 us * 2^N, 0: for ever [14]", 0, 31,
-                  [&options](uint64_t v) { options.timeout = static_cast<uint8_t>(v); });
-  line.add_number("--retry_count", "retries after such a wait [7]", 0, 7,
-                  [&options](uint64_t v) { options.retry_count = static_cast<uint8_t>(v); });
-  line.add_number("--rnr_retry", "retries while the receiver is not ready, 7: for ever [7]", 0, 7,
-                  [&options](uint64_t v) { options.rnr_retry = static_cast<uint8_t>(v); });
-}
-
-// An ACK timer of T may take up to 4 T (IBTA vol. 1, 9.7.6.1.3).
-double give_up_seconds(const RcOptions& options) {
-  if (options.timeout == 0) {
-    return 0;
-  }
-  const double once = 4.096e-6 * static_cast<double>(1ULL << options.timeout);
-  return 4 * once * (options.retry_count + 1);
-}
-
-Status complete(const verbs::Device& device, RcOptions& options) {
+Status complete(const verbs::Device& device, ConnectionOptions& options) {
   const auto port = device.query_port(kPort);
   if (!port) {
     return tl::make_unexpected(port.error());
@@ -75,21 +57,22 @@ Status complete(const verbs::Device& device, RcOptions& options) {
   return {};
 }
 
-RcConnection::RcConnection(verbs::Device& device, const RcOptions& options, verbs::Pd pd,
-                           verbs::Cq send_cq, verbs::Cq recv_cq, verbs::Qp qp)
+Result<verbs::Mr> register_memory(verbs::Device& device, const verbs::Pd& pd,
+                                  std::span<uint8_t> memory) {
+  return device.reg_mr(pd, memory.data(), memory.size(), kAccess);
+}
+
+Connection::Connection(verbs::Device& device, const ConnectionOptions& options, verbs::Cq send_cq,
+                       verbs::Cq recv_cq, verbs::Qp qp)
     : device_(&device),
       options_(options),
-      pd_(std::move(pd)),
       send_cq_(std::move(send_cq)),
       recv_cq_(std::move(recv_cq)),
       qp_(std::move(qp)),
       psn_(options.start_psn.value_or(device.random_psn())) {}
 
-Result<RcConnection> RcConnection::create(verbs::Device& device, const RcOptions& options) {
-  auto pd = device.alloc_pd();
-  if (!pd) {
-    return tl::make_unexpected(pd.error());
-  }
+Result<Connection> Connection::create(verbs::Device& device, const verbs::Pd& pd,
+                                      const ConnectionOptions& options) {
   // One entry more than can be outstanding is never one too few.
   auto send_cq = device.create_cq(static_cast<int>(options.send_depth) + 1);
   if (!send_cq) {
@@ -105,19 +88,18 @@ Result<RcConnection> RcConnection::create(verbs::Device& device, const RcOptions
   init.cap.max_recv_wr = options.recv_depth;
   init.cap.max_send_sge = 1;
   init.cap.max_recv_sge = 1;
-  auto qp = device.create_qp(*pd, *send_cq, *recv_cq, init);
+  auto qp = device.create_qp(pd, *send_cq, *recv_cq, init);
   if (!qp) {
     return tl::make_unexpected(qp.error());
   }
-  RcConnection made(device, options, std::move(*pd), std::move(*send_cq), std::move(*recv_cq),
-                    std::move(*qp));
+  Connection made(device, options, std::move(*send_cq), std::move(*recv_cq), std::move(*qp));
   if (auto done = made.to_init(); !done) {
     return tl::make_unexpected(done.error());
   }
   return made;
 }
 
-Status RcConnection::to_init() {
+Status Connection::to_init() {
   const auto gid = device_->query_gid(kPort, options_.gid_index);
   if (!gid) {
     return tl::make_unexpected(gid.error());
@@ -130,21 +112,7 @@ Status RcConnection::to_init() {
   return qp_.modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-Result<verbs::Mr> RcConnection::register_memory(std::span<uint8_t> memory) {
-  return device_->reg_mr(pd_, memory.data(), memory.size(), kAccess);
-}
-
-QpAddress RcConnection::address(const verbs::Mr* mr) const {
-  QpAddress address{.qpn = qp_.qpn(), .psn = psn_};
-  if (mr != nullptr) {
-    address.rkey = mr->rkey();
-    address.va = reinterpret_cast<uint64_t>(mr->addr());
-    address.length = mr->length();
-  }
-  return address;
-}
-
-Status RcConnection::connect(const Gid& gid, uint32_t qpn, uint32_t psn) {
+Status Connection::connect(const Gid& gid, uint32_t qpn, uint32_t psn) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTR;
   attr.path_mtu = mtu_code(options_.mtu);

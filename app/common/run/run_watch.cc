@@ -22,7 +22,7 @@ constexpr Duration kLeastSilence = Duration::from_s(5);
 constexpr Duration kLongestGiveUp = Duration::from_s(5);
 constexpr Duration kCloseLimit = Duration::from_s(5);
 
-Duration give_up_time(const RcOptions& rc) {
+Duration give_up_time(const ConnectionOptions& rc) {
   const double seconds = give_up_seconds(rc);
   const auto longest = static_cast<double>(kLongestGiveUp.ns);
   return seconds == 0 ? kLongestGiveUp
@@ -31,7 +31,7 @@ Duration give_up_time(const RcOptions& rc) {
 
 }  // namespace
 
-RunWatch::RunWatch(SideChannel* channel, const RcOptions& rc, Instant now)
+RunWatch::RunWatch(SideChannel* channel, const ConnectionOptions& rc, Instant now)
     : channel_(channel), give_up_(give_up_time(rc)), next_look_(now), last_sign_(now) {}
 
 void RunWatch::fail(std::string_view reason) {

@@ -8,7 +8,7 @@
 
 #include <roce/endpoint.h>
 
-#include "common/run/rc_connection.h"
+#include "common/run/connection.h"
 #include "common/run/session.h"
 
 namespace uroce::app {
@@ -27,7 +27,7 @@ class RunWatch {
  public:
   /// `channel` may be null: the stock tools close theirs before the run. Then silence of more than
   /// `rc`'s time-out, 5 s at least, counts as the other end's death.
-  RunWatch(SideChannel* channel, const RcOptions& rc, roce::Instant now);
+  RunWatch(SideChannel* channel, const ConnectionOptions& rc, roce::Instant now);
 
   /// Looks every 20 ms; cheap enough for each round of a loop. Verdicts stay, or become worse.
   Verdict look(roce::Instant now) { return now < next_look_ ? verdict_ : look_closely(now); }

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "common/args.h"
+#include "common/run/connection.h"
 #include "common/run/run_counters.h"
 #include "common/signals.h"
 
@@ -43,12 +45,13 @@ Waiting without_device() {
   return {.progress = [] { return !stop_requested(); }, .limit = kStepLimit};
 }
 
-Result<std::unique_ptr<roce::Endpoint>> open_endpoint(const Config& config, RcOptions& rc) {
+Result<std::unique_ptr<roce::Endpoint>> open_endpoint(const Config& config,
+                                                      ConnectionOptions& connection) {
   auto endpoint = roce::Endpoint::open(config);
   if (!endpoint) {
     return endpoint;
   }
-  if (auto done = complete((*endpoint)->device(), rc); !done) {
+  if (auto done = complete((*endpoint)->device(), connection); !done) {
     return pass_on(done.error());
   }
   return endpoint;
@@ -66,7 +69,7 @@ void wait_a_little(roce::Endpoint& endpoint) {
   }
 }
 
-Result<Session> Session::open(const CommonOptions& options, const Config& config, RcOptions& rc,
+Result<Session> Session::open(RunOptions& options, const Config& config,
                               const std::function<void()>& on_listen) {
   if (!options.device.empty() && options.device != kDeviceName) {
     return failure(ENODEV, fmt::format("--ib-dev {}: there is no such device; the only one is {}, "
@@ -74,7 +77,7 @@ Result<Session> Session::open(const CommonOptions& options, const Config& config
                                        options.device, kDeviceName));
   }
   if (options.is_server()) {
-    auto endpoint = open_endpoint(config, rc);
+    auto endpoint = open_endpoint(config, options.connection);
     if (!endpoint) {
       return pass_on(endpoint.error());
     }
@@ -96,7 +99,7 @@ Result<Session> Session::open(const CommonOptions& options, const Config& config
   if (!channel) {
     return pass_on(channel.error());
   }
-  auto endpoint = open_endpoint(config, rc);
+  auto endpoint = open_endpoint(config, options.connection);
   if (!endpoint) {
     return pass_on(endpoint.error());
   }
@@ -164,7 +167,7 @@ Counters Session::counters() {
   return run_counters(*endpoint_);
 }
 
-std::optional<int> load_settings(std::string_view program, const CommonOptions& options,
+std::optional<int> load_settings(std::string_view program, const RunOptions& options,
                                  Config& config) {
   auto loaded = roce::load_config(config_sources(options));
   if (!loaded) {

@@ -14,9 +14,8 @@
 
 #include <roce/endpoint.h>
 
-#include "common/args.h"
+#include "common/options.h"
 #include "common/report.h"
-#include "common/run/rc_connection.h"
 #include "common/side_channel.h"
 
 namespace uroce::app {
@@ -33,11 +32,11 @@ void wait_a_little(roce::Endpoint& endpoint);
 
 class Session {
  public:
-  /// Opens the device and completes `rc` by it; the server then waits for a client, after
-  /// `on_listen` was called. The client looks for the server first, so that a missing one is told
-  /// at once.
-  static roce::Result<Session> open(const CommonOptions& options, const roce::Config& config,
-                                    RcOptions& rc, const std::function<void()>& on_listen);
+  /// Opens the device and completes the connection's options by it; the server then waits for a
+  /// client, after `on_listen` was called. The client looks for the server first, so that a missing
+  /// one is told at once.
+  static roce::Result<Session> open(RunOptions& options, const roce::Config& config,
+                                    const std::function<void()>& on_listen);
 
   roce::Endpoint& endpoint() { return *endpoint_; }
   roce::verbs::Device& device() { return endpoint_->device(); }
@@ -71,7 +70,7 @@ class Session {
 
 /// Reads the configuration for these options and, where asked for, prints it. An exit code when the
 /// program must end; messages have been printed.
-std::optional<int> load_settings(std::string_view program, const CommonOptions& options,
+std::optional<int> load_settings(std::string_view program, const RunOptions& options,
                                  roce::Config& config);
 
 /// Prints the error on one line of stderr. Returns the exit code: 1, or 128 and the signal's number

@@ -1,0 +1,94 @@
+// All queue pairs' streams of one end, moved forward in turn by one loop.
+//
+// Thread: the caller's, which with drive "rtc" also drives the device. Nothing allocates in the
+// loop. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <roce/endpoint.h>
+
+#include "common/run/progress.h"
+#include "common/run/rig.h"
+#include "common/run/run_watch.h"
+#include "findings.h"
+#include "peak_meter.h"
+#include "plan.h"
+#include "receiver.h"
+#include "sender.h"
+
+namespace uroce::bw {
+
+/// What one end has to tell after its streams.
+struct StreamOutcome {
+  uint64_t messages = 0;    ///< completed, or received
+  double seconds = 0;       ///< of them all; a receiver counts from the first to the last
+  double peak_seconds = 0;  ///< a message, in the best stretch; 0: not measured
+  Findings findings;
+};
+
+class SendStreams {
+ public:
+  /// All outlive the object.
+  SendStreams(const Plan& plan, app::Rig& rig, app::RunWatch& watch);
+
+  roce::Status prepare();
+
+  /// Runs until all is done and complete, or the watch says otherwise.
+  StreamOutcome run(app::Progress& progress);
+
+ private:
+  void turn();
+  bool post();
+  bool take();
+  void look(roce::Instant now, app::Progress& progress);
+  bool done() const;
+
+  const Plan plan_;
+  roce::Endpoint& endpoint_;
+  app::RunWatch& watch_;
+  const bool drives_;                             // the device
+  std::vector<std::unique_ptr<Sender>> senders_;  // they stay where they are
+  PeakMeter peak_;
+  uint64_t posted_ = 0;
+  uint64_t completed_ = 0;
+  bool moved_ = false;  // something completed in this turn
+  roce::Instant deadline_ = roce::kNever;
+  roce::Instant done_at_;
+};
+
+class ReceiveStreams {
+ public:
+  /// Both outlive the object.
+  ReceiveStreams(const Plan& plan, app::Rig& rig);
+
+  roce::Status prepare();
+
+  /// Some rounds of the device and of the queues. False when something went wrong: reason().
+  bool turn(app::Progress& progress);
+
+  /// Turns until `total` messages have been seen, where receivers see them. They are all on their
+  /// way, so silence of some seconds is an error.
+  bool finish(uint64_t total, app::Progress& progress);
+
+  const std::string& reason() const { return reason_; }
+  StreamOutcome outcome() const;
+
+ private:
+  bool take();
+
+  const Plan plan_;
+  roce::Endpoint& endpoint_;
+  const bool drives_;  // the device
+  std::vector<std::unique_ptr<Receiver>> receivers_;
+  uint64_t received_ = 0;
+  bool moved_ = false;  // something has come in this round
+  roce::Instant first_;
+  roce::Instant last_;
+  std::string reason_;
+};
+
+}  // namespace uroce::bw

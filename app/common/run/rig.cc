@@ -1,0 +1,115 @@
+// Memory, queue pairs, and the greeting that joins them to the other end's.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/run/rig.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace uroce::app {
+namespace {
+
+using roce::Status;
+
+tl::unexpected<roce::Error> pass_on(const roce::Error& error) {
+  return tl::make_unexpected(error);
+}
+
+}  // namespace
+
+Status Rig::set_up(uint64_t bytes, uint32_t send_depth, uint32_t recv_depth) {
+  auto memory = HostMemory::allocate(bytes * options_.qps);
+  if (!memory) {
+    return pass_on(memory.error());
+  }
+  memory_ = std::move(*memory);
+  const auto pd = session_.device().alloc_pd();
+  if (!pd) {
+    return pass_on(pd.error());
+  }
+  auto mr = register_memory(session_.device(), *pd, memory_.bytes());
+  if (!mr) {
+    return pass_on(mr.error());
+  }
+  mr_.emplace(std::move(*mr));
+  ConnectionOptions options = options_.connection;
+  options.send_depth = send_depth;
+  options.recv_depth = recv_depth;
+  for (uint32_t i = 0; i < options_.qps; ++i) {
+    auto made = Connection::create(session_.device(), *pd, options);
+    if (!made) {
+      return pass_on(made.error());
+    }
+    lanes_.push_back({.connection = std::move(*made),
+                      .memory = memory_.bytes().subspan(i * bytes, bytes),
+                      .lkey = mr_->lkey(),
+                      .peer = {}});
+  }
+  return {};
+}
+
+QpAddress Rig::address(const Lane& lane) const {
+  return {.qpn = lane.connection.qpn(),
+          .psn = lane.connection.psn(),
+          .rkey = mr_->rkey(),
+          .va = reinterpret_cast<uint64_t>(lane.memory.data()),
+          .length = lane.memory.size()};
+}
+
+Status Rig::greet(std::string_view program) {
+  Hello hello{.program = std::string(program),
+              .parameters = parameters_of(options_),
+              .endpoint = {.gid = gid(), .qps = {}}};
+  for (const Lane& lane : lanes_) {
+    hello.endpoint.qps.push_back(address(lane));
+  }
+  const auto theirs = exchange_hello(session_.channel(), hello);
+  if (!theirs) {
+    return pass_on(theirs.error());
+  }
+  const uint64_t length = lanes_.front().memory.size();
+  const bool fits = theirs->qps.size() == lanes_.size() &&
+                    std::all_of(theirs->qps.begin(), theirs->qps.end(),
+                                [length](const QpAddress& qp) { return qp.length >= length; });
+  if (!fits) {
+    return roce::failure(EPROTO, fmt::format("the other end's greeting does not name {} queue "
+                                             "pairs with their memory; use programs of one version "
+                                             "at both ends",
+                                             lanes_.size()));
+  }
+  set_peer(theirs->gid, theirs->qps);
+  return {};
+}
+
+void Rig::set_peer(const Gid& gid, std::span<const QpAddress> qps) {
+  peer_gid_ = gid;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    lanes_[i].peer = qps[i];
+  }
+}
+
+Status Rig::connect() {
+  for (Lane& lane : lanes_) {
+    if (auto done = lane.connection.connect(peer_gid_, lane.peer.qpn, lane.peer.psn); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+Parameters parameters_of(const RunOptions& options) {
+  const bool counted = options.duration_s == 0;
+  return {{"op", std::string(name_of(options.operation))},
+          {"size", fmt::format("{}", options.size)},
+          {"iters", counted ? fmt::format("{}", options.iterations) : "any"},
+          {"duration", fmt::format("{}", options.duration_s)},
+          {"qps", fmt::format("{}", options.qps)},
+          {"mtu", fmt::format("{}", options.connection.mtu)},
+          {"validation", options.validate ? "on" : "off"},
+          {"seed", fmt::format("{}", options.seed.value_or(0))}};
+}
+
+}  // namespace uroce::app

@@ -1,0 +1,73 @@
+// Plan: what both ends' loops have to know, and how they use memory: each lane has places to
+// receive into, then places to send from. One message is under way at a time, so that one place to
+// receive into is enough (READs come from two in turn); sent messages have several, since a buffer
+// stays the device's until its completion has been polled. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/run/poster.h"
+#include "options.h"
+
+namespace uroce::pingpong {
+
+struct Plan {
+  static constexpr uint64_t kReceivePlaces = 2;
+
+  app::Operation operation = app::Operation::send;
+  uint64_t size = 0;
+  uint64_t iterations = 0;
+  uint32_t recv_depth = 1;
+  bool server = false;
+  bool stock = false;     ///< the other end is ibv_rc_pingpong, with its contents
+  bool validate = false;  ///< every byte that arrives
+  uint64_t seed = 0;      ///< of the contents
+
+  /// Distance of places in memory.
+  uint64_t stride() const { return (size + 63) / 64 * 64; }
+  /// Few when they are large.
+  uint64_t send_places() const { return size <= 65536 ? 16 : 2; }
+  /// Bytes of memory of a lane.
+  uint64_t memory() const { return (kReceivePlaces + send_places()) * stride(); }
+  /// Only the client works; the server's engine answers.
+  bool one_sided() const { return operation == app::Operation::read; }
+  /// Messages are seen by their last byte.
+  bool watches_memory() const { return operation == app::Operation::write; }
+  /// Round trips, or READs, of a lane.
+  uint64_t iterations_of(size_t lane, size_t lanes) const {
+    return iterations / lanes + (lane < iterations % lanes ? 1 : 0);
+  }
+  /// Number of a message in the pattern: odd ones go from server to client.
+  static uint64_t number_of(uint64_t message, bool from_server) {
+    return 2 * message + (from_server ? 1 : 0);
+  }
+
+  app::Messages messages(uint64_t total) const;
+};
+
+inline app::Messages Plan::messages(uint64_t total) const {
+  app::Messages messages{.operation = operation,
+                         .size = size,
+                         .stride = stride(),
+                         .own_offset = kReceivePlaces * stride(),
+                         .own_places = send_places(),
+                         .total = total,
+                         .signal_every = static_cast<uint32_t>(send_places() / 2),
+                         .fill = validate && !stock,
+                         .marked = watches_memory(),
+                         .pattern = app::Pattern(seed),
+                         .number_start = number_of(0, server),
+                         .number_step = 2};
+  if (one_sided()) {
+    // Two sources in turn: what was left from the READ before is never what is expected.
+    messages.own_offset = 0;
+    messages.own_places = 1;
+    messages.peer_places = kReceivePlaces;
+    messages.signal_every = 1;
+    messages.fill = false;
+  }
+  return messages;
+}
+
+}  // namespace uroce::pingpong
