@@ -48,7 +48,7 @@ class Killed(LongRun):
                 self.assertRegex(ended.out, r"retransmits \d+", "there is a partial result")
 
     def test_a_request_under_way_to_a_killed_server_fails_by_its_retries(self):
-        ended = self.killed(BW, "write", "server", "-s", 1024, "-t", 2)
+        ended = self.killed(BW, "write", "server")
         self.one_line_error(ended, 1, "peer ended", "transport retry counter exceeded (12)")
 
     def test_the_server_tells_of_a_killed_client(self):
