@@ -33,6 +33,7 @@ struct Pkt {
   int32_t psn = 0;  ///< counted from the first PSN of this direction's requests
   wire::Fields fields;
   std::optional<uint8_t> opcode;  ///< the whole byte; else by `operation` and the QP's type
+  std::optional<size_t> pad_length;
   std::vector<std::function<void(wire::Fields&)>> edits;   ///< before lengths and ICRC are filled in
   std::vector<std::function<void(wire::Fields&)>> spoils;  ///< after that
   std::vector<std::function<void(Bytes&)>> raw_spoils;     ///< on the frame
@@ -73,6 +74,11 @@ struct Pkt {
   }
   Pkt& feth(uint8_t placement, uint8_t selectivity) {
     fields.feth = {placement, selectivity, 0};
+    return *this;
+  }
+  /// Another pad than the one that the payload's length asks for; all lengths fit it.
+  Pkt& pad(size_t n) {
+    pad_length = n;
     return *this;
   }
   Pkt& with_opcode(uint8_t byte) {

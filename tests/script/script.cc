@@ -79,7 +79,7 @@ void Script::collect() {
   }
   ibv_wc wc[16];
   for (const auto& [cq, to] : {std::pair{&send_cq_, &send_done_}, {&recv_cq_, &recv_done_}}) {
-    for (int n = 1; cq->has_value() && n > 0;) {
+    for (int n = 1; cq->has_value() && !holding_ && n > 0;) {
       n = (*cq)->poll(wc);
       to->insert(to->end(), wc, wc + std::max(n, 0));
     }
@@ -325,11 +325,18 @@ void Script::expect_that(bool holds, std::string_view what, Where at) {
   }
 }
 
-size_t Script::forget_sent() {
+size_t Script::sent_count() {
   settle();
-  const size_t n = sent_.size();
-  sent_.clear();
-  return n;
+  return sent_.size();
+}
+
+void Script::expect_refused(const Pkt& nak, Where at) {
+  expect(nak, at);
+  expect_event(nak.fields.aeth.syndrome == wire::nak_syndrome(wire::NakCode::remote_access_error)
+                   ? IBV_EVENT_QP_ACCESS_ERR
+                   : IBV_EVENT_QP_REQ_ERR,
+               at);
+  expect_state(IBV_QPS_ERR, at);
 }
 
 }  // namespace roce::script

@@ -130,8 +130,10 @@ class Script {
   void expect_drop(DropReason reason, uint64_t n = 1, Where at = Where::current());
   /// Lets the port take nothing, or everything again.
   void refuse_frames(bool on, Where at = Where::current());
-  /// Forgets what the device has sent, whatever it was.
-  size_t forget_sent();
+  /// Packets that the device has sent and nobody has expected yet.
+  size_t sent_count();
+  /// Leaves completions in their queues, or takes them out at once as usual.
+  void hold_completions(bool on) { holding_ = on; }
 
   // --- time
 
@@ -158,6 +160,9 @@ class Script {
   void expect_received(const std::vector<Done>& completions, Where at = Where::current());
   void expect_event(ibv_event_type type, Where at = Where::current());
   void expect_events(const std::vector<ibv_event_type>& types, Where at = Where::current());
+  /// A request was refused: this NAK, the queue pair in error, and the event that goes with the NAK
+  /// since no receive request was in use.
+  void expect_refused(const Pkt& nak, Where at = Where::current());
   void expect_state(ibv_qp_state state, Where at = Where::current());
   /// The device's memory at `offset` is `bytes`, and the byte behind is as it was at the beginning.
   void expect_memory(size_t offset, const Bytes& bytes, Where at = Where::current());
@@ -232,6 +237,7 @@ class Script {
   std::deque<ibv_wc> recv_done_;
   std::deque<verbs::AsyncEvent> events_;
   Drops drops_seen_{};
+  bool holding_ = false;
 };
 
 constexpr Duration ns(int64_t n) { return Duration::from_ns(n); }

@@ -8,6 +8,7 @@
 
 #include "script/script.h"
 #include "script/words.h"
+#include "wire/icrc.h"
 
 namespace roce::script {
 namespace {
@@ -38,6 +39,29 @@ uint16_t source_port(uint32_t flow_label, uint64_t local_qpn, uint64_t remote_qp
     fl = v & 0xfffff;
   }
   return static_cast<uint16_t>(((fl & 0x3fff) ^ ((fl & 0xfc000) >> 14)) | 0xc000);
+}
+
+/// Another pad, and the lengths, checksum and ICRC that go with it.
+void change_pad(wire::Fields& f, size_t pad) {
+  f.pad.assign(pad, 0);
+  f.bth.pad_count = static_cast<uint8_t>(pad);
+  const size_t headers = wire::kOpcodes[f.bth.opcode].headers_len;
+  f.udp.length = static_cast<uint16_t>(wire::UdpHeader::kSize + headers + f.payload.size() + pad +
+                                       wire::kIcrcSize);
+  if (auto* v6 = std::get_if<wire::Ipv6Header>(&f.ip)) {
+    v6->payload_length = f.udp.length;
+  } else {
+    auto& v4 = std::get<wire::Ipv4Header>(f.ip);
+    v4.total_length = static_cast<uint16_t>(wire::Ipv4Header::kSize + f.udp.length);
+    v4.checksum = 0;
+    uint8_t bytes[wire::Ipv4Header::kSize];
+    v4.emit(bytes);
+    v4.checksum = wire::Ipv4Header::checksum_of(bytes);
+  }
+  const Bytes frame = wire::emit(f);
+  const size_t l3 = wire::EthernetHeader::kSize + (f.vlan ? wire::VlanTag::kSize : 0);
+  f.icrc = wire::icrc_finish(
+      wire::icrc_of_headers(frame.data() + l3, frame.size() - l3 - wire::kIcrcSize));
 }
 
 wire::Transport transport_of(ibv_qp_type type) {
@@ -215,6 +239,9 @@ wire::Fields Script::fields_of(const Pkt& p, bool from_peer) const {
     edit(f);
   }
   wire::complete(f);
+  if (p.pad_length) {
+    change_pad(f, *p.pad_length);
+  }
   for (const auto& spoil : p.spoils) {
     spoil(f);
   }
