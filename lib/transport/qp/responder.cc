@@ -53,7 +53,9 @@ DropReason Responder::on_request(const wire::Packet& packet, RegionTable& region
   switch (outcome.kind) {
     case RequestOutcome::Kind::executed:
       note_established();
-      if (has_own_response(packet.info->verb)) {
+      if ((core_.events & kEventRecvCqOverrun) != 0) {
+        silence();  // R16: its completion was lost, so nothing is acknowledged
+      } else if (has_own_response(packet.info->verb)) {
         answer_ = Answer::none;
       } else if (packet.ack_req) {
         answer_ = Answer::ack;
@@ -97,6 +99,9 @@ DropReason Responder::on_ahead() {
 
 DropReason Responder::on_duplicate(const wire::Packet& packet) {
   ++core_.counters.duplicate_requests;
+  if (!packet.info->known) {
+    return DropReason::duplicate_request;
+  }
   switch (packet.info->verb) {
     case Verb::send:
     case Verb::write:
