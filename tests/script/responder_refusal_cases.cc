@@ -1,7 +1,7 @@
 // Requests that the RC responder refuses: order of packets, rights, keys, limits, receivers.
 // SPDX-License-Identifier: BSD-3-Clause
+#include "script/names.h"
 #include "script/registry.h"
-#include "script/words.h"
 
 namespace roce::script {
 namespace {
@@ -20,14 +20,6 @@ Pkt sound_request(const Script& s, Operation op, int32_t psn) {
     p.reth(s.at(0), s.rkey(), info.last ? 8 : 2 * s.pmtu());
   }
   return atomic ? p.atomic(s.at(0), s.rkey(), 1) : p;
-}
-
-std::string name_of(Operation op) {
-  std::string name = opcode_name(static_cast<uint8_t>(op)).substr(3);
-  for (char& c : name) {
-    c = static_cast<char>(std::tolower(c));
-  }
-  return name;
 }
 
 constexpr Operation kWhole[] = {Operation::send_first,   Operation::send_only,

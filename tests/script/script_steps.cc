@@ -1,6 +1,7 @@
 // Set-up and the steps that make the device do something.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -62,6 +63,12 @@ void change_pad(wire::Fields& f, size_t pad) {
   const size_t l3 = wire::EthernetHeader::kSize + (f.vlan ? wire::VlanTag::kSize : 0);
   f.icrc = wire::icrc_finish(
       wire::icrc_of_headers(frame.data() + l3, frame.size() - l3 - wire::kIcrcSize));
+}
+
+/// E7: a window's worth of packets asks for four ACKs at least.
+bool ack_is_due(Psn psn, uint32_t window) {
+  const uint32_t interval = std::bit_floor(std::max(window / 4, 1u));
+  return psn.value() % interval == interval - 1;
 }
 
 wire::Transport transport_of(ibv_qp_type type) {
@@ -235,6 +242,9 @@ wire::Fields Script::fields_of(const Pkt& p, bool from_peer) const {
   const bool is_response = wire::kOpcodes[f.bth.opcode].verb == wire::Verb::response;
   const uint32_t start = from_peer != is_response ? info_.peer_psn : info_.device_psn;
   f.bth.psn = Psn(start + static_cast<uint32_t>(p.psn));
+  if (!from_peer && !is_response) {
+    f.bth.ack_req |= ack_is_due(f.bth.psn, setup_.window);
+  }
   for (const auto& edit : p.edits) {
     edit(f);
   }
