@@ -138,13 +138,17 @@ void Script::finish(Where at) {
     fail("the drop reasons sum up to " + std::to_string(sum) + ", but " +
          std::to_string(counters.dropped) + " packets were dropped");
   }
+  tear_down();
+}
+
+void Script::tear_down() {
   qp_.reset();
   mr_.reset();
   send_cq_.reset();
   recv_cq_.reset();
   pd_.reset();
   device_.reset();
-  if (!port_->all_returned()) {
+  if (port_ && !port_->all_returned()) {
     fail("frames of the port were not given back");
   }
 }
@@ -323,6 +327,19 @@ void Script::expect_that(bool holds, std::string_view what, Where at) {
   if (!holds) {
     fail("  it does not hold");
   }
+}
+
+Bytes Script::take_frame(Where at) {
+  settle();
+  where_ = at;
+  ++steps_;
+  step_ = "take a frame";
+  if (sent_.size() != 1) {
+    fail("  expected one packet, seen " + std::to_string(sent_.size()));
+  }
+  Bytes frame = std::move(sent_.front());
+  sent_.clear();
+  return frame;
 }
 
 size_t Script::sent_count() {

@@ -130,6 +130,8 @@ class Script {
   void expect_drop(DropReason reason, uint64_t n = 1, Where at = Where::current());
   /// Lets the port take nothing, or everything again.
   void refuse_frames(bool on, Where at = Where::current());
+  /// The one packet that has been sent since the step before, as it is.
+  Bytes take_frame(Where at = Where::current());
   /// Packets that the device has sent and nobody has expected yet.
   size_t sent_count();
   /// Leaves completions in their queues, or takes them out at once as usual.
@@ -203,6 +205,7 @@ class Script {
   using Drops = std::array<uint64_t, kDropReasonCount>;
 
   void make_device();
+  void tear_down();
   wire::Fields fields_of(const Pkt& p, bool from_peer) const;
   void add_addresses(wire::Fields& f, bool from_peer) const;
   wire::Fields decoded(const Bytes& frame);

@@ -114,6 +114,8 @@ void Script::make_device() {
 
 void Script::create(const Setup& setup, Where at) {
   step("create a queue pair", at);
+  tear_down();
+  drops_seen_ = {};
   setup_ = setup;
   make_device();
   memory_.resize(kMemory);
