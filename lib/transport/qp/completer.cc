@@ -162,13 +162,14 @@ SendWqe* Completer::expect_response(Instant now, Psn psn, bool atomic) {
   return wqe;
 }
 
-/// Q7: the opcode fits the place in the READ, and the payload has the length of that place. A
-/// resumed READ starts with FIRST or ONLY anywhere.
+/// Q7: the opcode fits the place in the READ, and the payload has the length of that place. A READ
+/// starts with FIRST or ONLY; a resumed one does so anywhere.
 bool Completer::well_formed(const wire::Packet& packet, const SendWqe& wqe) const {
   const uint32_t index = (packet.psn - wqe.first_psn.value()).value();
   const bool last = index + 1 == wqe.psn_count;
   const uint32_t expected = last ? wqe.length - (index << core_.attr.pmtu_shift) : core_.pmtu();
-  if (packet.info->last != last || packet.payload_len != expected) {
+  const bool started = index > 0 || packet.info->first;
+  if (!started || packet.info->last != last || packet.payload_len != expected) {
     return false;
   }
   return !packet.info->aeth || wire::kind_of(packet.aeth().syndrome) == wire::AckKind::ack;

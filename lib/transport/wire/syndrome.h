@@ -23,7 +23,7 @@ enum class NakCode : uint8_t {
 inline constexpr uint8_t kSyndromeAck = 0x1f;
 
 constexpr AckKind kind_of(uint8_t syndrome) {
-  return static_cast<AckKind>(syndrome >> 5 & 3);
+  return (syndrome & 0x80) != 0 ? AckKind::reserved : static_cast<AckKind>(syndrome >> 5);
 }
 constexpr uint8_t code_of(uint8_t syndrome) {
   return syndrome & 0x1f;
