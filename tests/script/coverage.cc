@@ -1,4 +1,5 @@
-// A rule is a row of a table in docs/rules.md whose first cell is an id: a capital letter and digits.
+// A rule is a row of a table in docs/rules.md whose first cell is an id: a capital letter and
+// digits.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "script/coverage.h"
 

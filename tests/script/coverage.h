@@ -1,5 +1,5 @@
-// Coverage: the rules of docs/rules.md, the cases that check each, and the rules whose cases are yet
-// to be written (tests/script/pending_rules.txt).
+// Coverage: the rules of docs/rules.md, the cases that check each, and the rules whose cases are
+// yet to be written (tests/script/pending_rules.txt).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

@@ -26,19 +26,18 @@ struct DataOpcode {
   }
 };
 
-constexpr DataOpcode kDataOpcodes[] = {
-    {Operation::send_first, false, true, false, false},
-    {Operation::send_middle, false, false, false, false},
-    {Operation::send_last, false, false, true, false},
-    {Operation::send_last_imm, false, false, true, true},
-    {Operation::send_only, false, true, true, false},
-    {Operation::send_only_imm, false, true, true, true},
-    {Operation::write_first, true, true, false, false},
-    {Operation::write_middle, true, false, false, false},
-    {Operation::write_last, true, false, true, false},
-    {Operation::write_last_imm, true, false, true, true},
-    {Operation::write_only, true, true, true, false},
-    {Operation::write_only_imm, true, true, true, true}};
+constexpr DataOpcode kDataOpcodes[] = {{Operation::send_first, false, true, false, false},
+                                       {Operation::send_middle, false, false, false, false},
+                                       {Operation::send_last, false, false, true, false},
+                                       {Operation::send_last_imm, false, false, true, true},
+                                       {Operation::send_only, false, true, true, false},
+                                       {Operation::send_only_imm, false, true, true, true},
+                                       {Operation::write_first, true, true, false, false},
+                                       {Operation::write_middle, true, false, false, false},
+                                       {Operation::write_last, true, false, true, false},
+                                       {Operation::write_last_imm, true, false, true, true},
+                                       {Operation::write_only, true, true, true, false},
+                                       {Operation::write_only_imm, true, true, true, true}};
 
 Pkt data_packet(const Script& s, const DataOpcode& o, int32_t psn, uint32_t length) {
   const uint32_t dma_length = o.last ? length : 3 * s.pmtu();
@@ -50,9 +49,8 @@ int32_t open_message(Script& s, const DataOpcode& o, uint32_t length) {
   if (o.first) {
     return 0;
   }
-  s.inject(o.write ? write_first(0)
-                         .data(s.pmtu())
-                         .reth(s.at(0), s.rkey(), s.pmtu() + std::max(length, 1u) + (o.last ? 0 : 64))
+  s.inject(o.write ? write_first(0).data(s.pmtu()).reth(
+                         s.at(0), s.rkey(), s.pmtu() + std::max(length, 1u) + (o.last ? 0 : 64))
                    : send_first(0).data(s.pmtu()));
   return 1;
 }
@@ -116,8 +114,7 @@ RULE_CASES(read_lengths) {
                             : i + 1 == count ? read_last(psn, 1)
                                              : read_middle(psn);
                     const uint32_t at = i * pmtu;
-                    replies.push_back(
-                        p.bytes(s.memory(3 + at, std::min(pmtu, length - at))));
+                    replies.push_back(p.bytes(s.memory(3 + at, std::min(pmtu, length - at))));
                   }
                   s.expect(replies);
                   s.inject(write_only(static_cast<int32_t>(count)).reth(0, 0, 0).ack_req());
@@ -207,8 +204,8 @@ RULE_CASES(pads) {
   for (uint32_t length = 4; length < 8; ++length) {
     for (uint32_t pad = 0; pad < 4; ++pad) {
       const bool right = (length + pad) % 4 == 0;
-      const std::string name = "_of_" + std::to_string(length) + "_bytes_with_a_pad_of_" +
-                               std::to_string(pad);
+      const std::string name =
+          "_of_" + std::to_string(length) + "_bytes_with_a_pad_of_" + std::to_string(pad);
       cases.add("P3 R12", "send" + name, [=](Script& s) {
         s.connect();
         s.recv(1, 0, 100);

@@ -34,7 +34,7 @@ struct Pkt {
   wire::Fields fields;
   std::optional<uint8_t> opcode;  ///< the whole byte; else by `operation` and the QP's type
   std::optional<size_t> pad_length;
-  std::vector<std::function<void(wire::Fields&)>> edits;   ///< before lengths and ICRC are filled in
+  std::vector<std::function<void(wire::Fields&)>> edits;  ///< before lengths and ICRC are filled in
   std::vector<std::function<void(wire::Fields&)>> spoils;  ///< after that
   std::vector<std::function<void(Bytes&)>> raw_spoils;     ///< on the frame
 
@@ -110,14 +110,30 @@ inline Pkt packet(wire::Operation op, int32_t psn) {
 
 // --- requests
 
-inline Pkt send_first(int32_t psn) { return packet(wire::Operation::send_first, psn); }
-inline Pkt send_middle(int32_t psn) { return packet(wire::Operation::send_middle, psn); }
-inline Pkt send_last(int32_t psn) { return packet(wire::Operation::send_last, psn); }
-inline Pkt send_only(int32_t psn) { return packet(wire::Operation::send_only, psn); }
-inline Pkt write_first(int32_t psn) { return packet(wire::Operation::write_first, psn); }
-inline Pkt write_middle(int32_t psn) { return packet(wire::Operation::write_middle, psn); }
-inline Pkt write_last(int32_t psn) { return packet(wire::Operation::write_last, psn); }
-inline Pkt write_only(int32_t psn) { return packet(wire::Operation::write_only, psn); }
+inline Pkt send_first(int32_t psn) {
+  return packet(wire::Operation::send_first, psn);
+}
+inline Pkt send_middle(int32_t psn) {
+  return packet(wire::Operation::send_middle, psn);
+}
+inline Pkt send_last(int32_t psn) {
+  return packet(wire::Operation::send_last, psn);
+}
+inline Pkt send_only(int32_t psn) {
+  return packet(wire::Operation::send_only, psn);
+}
+inline Pkt write_first(int32_t psn) {
+  return packet(wire::Operation::write_first, psn);
+}
+inline Pkt write_middle(int32_t psn) {
+  return packet(wire::Operation::write_middle, psn);
+}
+inline Pkt write_last(int32_t psn) {
+  return packet(wire::Operation::write_last, psn);
+}
+inline Pkt write_only(int32_t psn) {
+  return packet(wire::Operation::write_only, psn);
+}
 inline Pkt send_last_imm(int32_t psn, uint32_t imm) {
   return packet(wire::Operation::send_last_imm, psn).imm(imm);
 }
@@ -136,9 +152,15 @@ inline Pkt send_last_inv(int32_t psn, uint32_t rkey) {
 inline Pkt send_only_inv(int32_t psn, uint32_t rkey) {
   return packet(wire::Operation::send_only_inv, psn).ieth(rkey);
 }
-inline Pkt read_request(int32_t psn) { return packet(wire::Operation::read_request, psn); }
-inline Pkt cmp_swap(int32_t psn) { return packet(wire::Operation::cmp_swap, psn); }
-inline Pkt fetch_add(int32_t psn) { return packet(wire::Operation::fetch_add, psn); }
+inline Pkt read_request(int32_t psn) {
+  return packet(wire::Operation::read_request, psn);
+}
+inline Pkt cmp_swap(int32_t psn) {
+  return packet(wire::Operation::cmp_swap, psn);
+}
+inline Pkt fetch_add(int32_t psn) {
+  return packet(wire::Operation::fetch_add, psn);
+}
 
 // --- responses
 

@@ -58,10 +58,9 @@ void register_case(const std::string& rules, const std::string& name, const char
   }
   all_cases().push_back(std::move(entry));
   const std::string full = suite + "." + name;
-  testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, file, line,
-                        [full, make = std::move(make)]() -> testing::Test* {
-                          return new CaseTest(full, make);
-                        });
+  testing::RegisterTest(
+      suite.c_str(), name.c_str(), nullptr, nullptr, file, line,
+      [full, make = std::move(make)]() -> testing::Test* { return new CaseTest(full, make); });
 }
 
 }  // namespace roce::script

@@ -69,22 +69,23 @@ struct Generated {
 }  // namespace roce::script
 
 /// RULE_CASE("R1 S2", what_happens) { steps }: a case that checks these rules.
-#define RULE_CASE(rules, name)                                                          \
-  namespace {                                                                           \
-  class RuleCase_##name final : public ::roce::script::Script {                         \
-   public:                                                                              \
-    using Script::Script;                                                               \
-    void run() override;                                                                \
-  };                                                                                    \
-  const ::roce::script::Registered registered_##name(                                   \
-      rules, #name, __FILE__, __LINE__, [](const ::roce::script::CaseInfo& info) {      \
-        return std::make_unique<RuleCase_##name>(info);                                 \
-      });                                                                               \
-  }                                                                                     \
+#define RULE_CASE(rules, name)                                                                   \
+  namespace {                                                                                    \
+  class RuleCase_##name final : public ::roce::script::Script {                                  \
+   public:                                                                                       \
+    using Script::Script;                                                                        \
+    void run() override;                                                                         \
+  };                                                                                             \
+  const ::roce::script::Registered registered_##name(rules, #name, __FILE__, __LINE__,           \
+                                                     [](const ::roce::script::CaseInfo& info) {  \
+                                                       return std::make_unique<RuleCase_##name>( \
+                                                           info);                                \
+                                                     });                                         \
+  }                                                                                              \
   void RuleCase_##name::run()
 
 /// RULE_CASES(what) { cases.add("R12", "name", [=](Script& s) { steps }); ... }
-#define RULE_CASES(name)                                                                     \
-  static void generate_##name(const ::roce::script::Generator& cases);                       \
+#define RULE_CASES(name)                                                                        \
+  static void generate_##name(const ::roce::script::Generator& cases);                          \
   static const ::roce::script::Generated generated_##name(__FILE__, __LINE__, generate_##name); \
   static void generate_##name(const ::roce::script::Generator& cases)

@@ -47,11 +47,11 @@ RULE_CASE("Q1", ack_in_the_middle_of_a_message_completes_what_is_before_it) {
 RULE_CASE("Q1 E5", ack_past_a_read_is_an_implied_nak) {
   connect();
   post({wr_read(1).from(0, 8).remote(kVa, kRkey), wr_send(2).from(8, 8)});
-  expect({read_request(0).reth(kVa, kRkey, 8).ack_req(),
-          send_only(1).bytes(memory(8, 8)).ack_req()});
+  expect(
+      {read_request(0).reth(kVa, kRkey, 8).ack_req(), send_only(1).bytes(memory(8, 8)).ack_req()});
   inject(ack(1, 2));
-  expect({read_request(0).reth(kVa, kRkey, 8).ack_req(),
-          send_only(1).bytes(memory(8, 8)).ack_req()});
+  expect(
+      {read_request(0).reth(kVa, kRkey, 8).ack_req(), send_only(1).bytes(memory(8, 8)).ack_req()});
   expect_counter(&QpCounters::implied_naks, 1);
   inject({read_only(0, 1).data(8), ack(1, 2)});
   expect_sent({done(1, IBV_WC_RDMA_READ), done(2, IBV_WC_SEND)});
@@ -86,8 +86,8 @@ RULE_CASE("Q1", second_ack_past_the_same_gap_does_not_resend_again) {
 RULE_CASE("Q1", read_response_acknowledges_earlier_sends) {
   connect();
   post({wr_send(1).from(0, 8), wr_read(2).from(8, 8).remote(kVa, kRkey)});
-  expect({send_only(0).bytes(memory(0, 8)).ack_req(),
-          read_request(1).reth(kVa, kRkey, 8).ack_req()});
+  expect(
+      {send_only(0).bytes(memory(0, 8)).ack_req(), read_request(1).reth(kVa, kRkey, 8).ack_req()});
   inject(read_only(1, 2).data(8));
   expect_sent({done(1, IBV_WC_SEND), done(2, IBV_WC_RDMA_READ)});
 }
@@ -167,8 +167,7 @@ RULE_CASE("Q3 E6", sequence_nak_resends_from_its_psn) {
   expect({send_only(0).bytes(memory(0, 8)).ack_req(), send_only(1).bytes(memory(8, 8)).ack_req(),
           send_only(2).bytes(memory(16, 8)).ack_req()});
   inject(nak_sequence(1, 1));
-  expect({send_only(1).bytes(memory(8, 8)).ack_req(),
-          send_only(2).bytes(memory(16, 8)).ack_req()});
+  expect({send_only(1).bytes(memory(8, 8)).ack_req(), send_only(2).bytes(memory(16, 8)).ack_req()});
   expect_sent({done(1, IBV_WC_SEND)});
   expect_counter(&QpCounters::sequence_naks_rcvd, 1);
   expect_counter(&QpCounters::retransmitted, 2);
@@ -178,11 +177,9 @@ RULE_CASE("Q3", sequence_nak_in_the_middle_of_a_message) {
   connect();
   post(wr_write(1).from(0, 600).remote(kVa, kRkey));
   expect({write_first(0).reth(kVa, kRkey, 600).bytes(memory(0, 256)),
-          write_middle(1).bytes(memory(256, 256)),
-          write_last(2).bytes(memory(512, 88)).ack_req()});
+          write_middle(1).bytes(memory(256, 256)), write_last(2).bytes(memory(512, 88)).ack_req()});
   inject(nak_sequence(1, 0));
-  expect({write_middle(1).bytes(memory(256, 256)),
-          write_last(2).bytes(memory(512, 88)).ack_req()});
+  expect({write_middle(1).bytes(memory(256, 256)), write_last(2).bytes(memory(512, 88)).ack_req()});
 }
 
 RULE_CASE("Q3", sequence_naks_use_up_the_retries) {

@@ -62,13 +62,27 @@ inline Wr request(uint64_t id, ibv_wr_opcode opcode) {
   w.wr.opcode = opcode;
   return w;
 }
-inline Wr wr_send(uint64_t id) { return request(id, IBV_WR_SEND); }
-inline Wr wr_send_imm(uint64_t id) { return request(id, IBV_WR_SEND_WITH_IMM); }
-inline Wr wr_write(uint64_t id) { return request(id, IBV_WR_RDMA_WRITE); }
-inline Wr wr_write_imm(uint64_t id) { return request(id, IBV_WR_RDMA_WRITE_WITH_IMM); }
-inline Wr wr_read(uint64_t id) { return request(id, IBV_WR_RDMA_READ); }
-inline Wr wr_fetch_add(uint64_t id) { return request(id, IBV_WR_ATOMIC_FETCH_AND_ADD); }
-inline Wr wr_cmp_swap(uint64_t id) { return request(id, IBV_WR_ATOMIC_CMP_AND_SWP); }
+inline Wr wr_send(uint64_t id) {
+  return request(id, IBV_WR_SEND);
+}
+inline Wr wr_send_imm(uint64_t id) {
+  return request(id, IBV_WR_SEND_WITH_IMM);
+}
+inline Wr wr_write(uint64_t id) {
+  return request(id, IBV_WR_RDMA_WRITE);
+}
+inline Wr wr_write_imm(uint64_t id) {
+  return request(id, IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+inline Wr wr_read(uint64_t id) {
+  return request(id, IBV_WR_RDMA_READ);
+}
+inline Wr wr_fetch_add(uint64_t id) {
+  return request(id, IBV_WR_ATOMIC_FETCH_AND_ADD);
+}
+inline Wr wr_cmp_swap(uint64_t id) {
+  return request(id, IBV_WR_ATOMIC_CMP_AND_SWP);
+}
 
 /// An expected completion: what is set is compared; the queue pair's number always is.
 struct Done {
@@ -109,13 +123,17 @@ inline Done done(uint64_t id, ibv_wc_opcode opcode) {
   d.opcode = opcode;
   return d;
 }
-inline Done received(uint64_t id, uint32_t length) { return done(id, IBV_WC_RECV).len(length); }
+inline Done received(uint64_t id, uint32_t length) {
+  return done(id, IBV_WC_RECV).len(length);
+}
 inline Done failed(uint64_t id, ibv_wc_status status) {
   Done d;
   d.wr_id = id;
   d.status = status;
   return d;
 }
-inline Done flushed(uint64_t id) { return failed(id, IBV_WC_WR_FLUSH_ERR); }
+inline Done flushed(uint64_t id) {
+  return failed(id, IBV_WC_WR_FLUSH_ERR);
+}
 
 }  // namespace roce::script

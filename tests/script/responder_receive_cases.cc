@@ -239,8 +239,7 @@ RULE_CASE("C4", receive_cq_of_n_entries_holds_n) {
     inject(send_only(i).data(8));
   }
   hold_completions(false);
-  expect_received(
-      {received(0, 8), received(1, 8), received(2, 8), received(3, 8), received(4, 8)});
+  expect_received({received(0, 8), received(1, 8), received(2, 8), received(3, 8), received(4, 8)});
 }
 
 }  // namespace roce::script

@@ -22,11 +22,11 @@ Pkt sound_request(const Script& s, Operation op, int32_t psn) {
   return atomic ? p.atomic(s.at(0), s.rkey(), 1) : p;
 }
 
-constexpr Operation kWhole[] = {Operation::send_first,   Operation::send_only,
-                                Operation::send_only_imm, Operation::send_only_inv,
-                                Operation::write_first,  Operation::write_only,
+constexpr Operation kWhole[] = {Operation::send_first,     Operation::send_only,
+                                Operation::send_only_imm,  Operation::send_only_inv,
+                                Operation::write_first,    Operation::write_only,
                                 Operation::write_only_imm, Operation::read_request,
-                                Operation::cmp_swap,     Operation::fetch_add};
+                                Operation::cmp_swap,       Operation::fetch_add};
 constexpr Operation kSendRest[] = {Operation::send_middle, Operation::send_last,
                                    Operation::send_last_imm, Operation::send_last_inv};
 constexpr Operation kWriteRest[] = {Operation::write_middle, Operation::write_last,
@@ -156,14 +156,13 @@ RULE_CASES(keys_and_ranges) {
       {"with_a_key_whose_tag_is_wrong", [](const Script& s) { return s.at(0); }, 0x80000000},
       {"with_a_key_of_another_slot", [](const Script& s) { return s.at(0); }, 1},
       {"before_the_region", [](const Script& s) { return s.at(0) - 8; }, 0},
-      {"right_behind_the_region",
-       [](const Script& s) { return s.at(0) + Script::kMemory; }, 0},
+      {"right_behind_the_region", [](const Script& s) { return s.at(0) + Script::kMemory; }, 0},
       {"round_the_end_of_the_address_space", [](const Script&) { return ~uint64_t{7}; }, 0},
       {"at_address_0", [](const Script&) { return uint64_t{0}; }, 0}};
   for (const Row& row : kRows) {
-    for (const Operation op : {Operation::write_only, Operation::write_first,
-                               Operation::read_request, Operation::cmp_swap,
-                               Operation::fetch_add}) {
+    for (const Operation op :
+         {Operation::write_only, Operation::write_first, Operation::read_request,
+          Operation::cmp_swap, Operation::fetch_add}) {
       cases.add("R11", name_of(op) + "_" + row.what, [=](Script& s) {
         s.connect();
         Pkt p = sound_request(s, op, 0);
@@ -184,8 +183,8 @@ RULE_CASES(regions_of_another_domain) {
       s.connect();
       const verbs::Pd other = *s.device().alloc_pd();
       alignas(8) uint8_t bytes[64] = {};
-      const verbs::Mr region = *s.device().reg_mr(
-          other, bytes, sizeof bytes, IBV_ACCESS_LOCAL_WRITE | kAllRemote);
+      const verbs::Mr region =
+          *s.device().reg_mr(other, bytes, sizeof bytes, IBV_ACCESS_LOCAL_WRITE | kAllRemote);
       const auto va = reinterpret_cast<uint64_t>(&bytes[0]);
       s.inject(sound_request(s, op, 0).reth(va, region.rkey(), 8).atomic(va, region.rkey(), 1));
       s.expect_refused(nak_access(0, 0));
@@ -253,29 +252,29 @@ RULE_CASE("R11", refused_request_in_a_burst_stops_what_is_behind_it) {
 
 RULE_CASES(more_than_negotiated) {
   for (const int limit : {0, 1, 2, 4}) {
-    for (const Operation op : {Operation::read_request, Operation::cmp_swap,
-                               Operation::fetch_add}) {
-      cases.add("R10", name_of(op) + "_number_" + std::to_string(limit + 1) + "_of_" +
-                           std::to_string(limit),
-                [=](Script& s) {
-                  s.connect({.dest_rd_atomic = static_cast<uint8_t>(limit)});
-                  std::vector<Pkt> burst;
-                  std::vector<Pkt> replies;
-                  for (int i = 0; i <= limit; ++i) {
-                    burst.push_back(packet(op, i)
-                                        .reth(s.at(8), s.rkey(), 8)
-                                        .atomic(s.at(8), s.rkey(), 0, 0));
-                    const auto msn = static_cast<uint32_t>(i) + 1;
-                    replies.push_back(op == Operation::read_request
-                                          ? read_only(i, msn).bytes(s.memory(8, 8))
-                                          : atomic_ack(i, msn, s.word(8)));
-                  }
-                  replies.back() = nak_invalid(limit, static_cast<uint32_t>(limit));
-                  s.inject(burst);
-                  s.expect(replies);
-                  s.expect_event(IBV_EVENT_QP_REQ_ERR);
-                  s.expect_state(IBV_QPS_ERR);
-                });
+    for (const Operation op :
+         {Operation::read_request, Operation::cmp_swap, Operation::fetch_add}) {
+      cases.add(
+          "R10",
+          name_of(op) + "_number_" + std::to_string(limit + 1) + "_of_" + std::to_string(limit),
+          [=](Script& s) {
+            s.connect({.dest_rd_atomic = static_cast<uint8_t>(limit)});
+            std::vector<Pkt> burst;
+            std::vector<Pkt> replies;
+            for (int i = 0; i <= limit; ++i) {
+              burst.push_back(
+                  packet(op, i).reth(s.at(8), s.rkey(), 8).atomic(s.at(8), s.rkey(), 0, 0));
+              const auto msn = static_cast<uint32_t>(i) + 1;
+              replies.push_back(op == Operation::read_request
+                                    ? read_only(i, msn).bytes(s.memory(8, 8))
+                                    : atomic_ack(i, msn, s.word(8)));
+            }
+            replies.back() = nak_invalid(limit, static_cast<uint32_t>(limit));
+            s.inject(burst);
+            s.expect(replies);
+            s.expect_event(IBV_EVENT_QP_REQ_ERR);
+            s.expect_state(IBV_QPS_ERR);
+          });
     }
   }
 }

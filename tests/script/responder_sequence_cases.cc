@@ -64,8 +64,7 @@ RULE_CASE("R1", half_the_psn_space_is_ahead_and_half_is_behind) {
 
 RULE_CASE("R1", middle_of_a_message_missing) {
   connect();
-  inject({write_first(0).reth(at(0), rkey(), 600).data(256),
-          write_last(2).data(88).ack_req()});
+  inject({write_first(0).reth(at(0), rkey(), 600).data(256), write_last(2).data(88).ack_req()});
   expect(nak_sequence(1, 0));
   expect_drop(DropReason::out_of_sequence);
   inject({write_middle(1).data(256, 2), write_last(2).data(88, 3).ack_req()});

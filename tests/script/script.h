@@ -171,7 +171,7 @@ class Script {
   /// All of the device's memory is as it was at the beginning.
   void expect_memory_untouched(Where at = Where::current());
   /// A counter of the queue pair.
-  void expect_counter(uint64_t QpCounters::* counter, uint64_t value, Where at = Where::current());
+  void expect_counter(uint64_t QpCounters::*counter, uint64_t value, Where at = Where::current());
   void expect_that(bool holds, std::string_view what, Where at = Where::current());
 
   uint64_t at(size_t offset) const { return reinterpret_cast<uint64_t>(memory_.data() + offset); }
@@ -243,9 +243,15 @@ class Script {
   bool holding_ = false;
 };
 
-constexpr Duration ns(int64_t n) { return Duration::from_ns(n); }
-constexpr Duration us(int64_t n) { return Duration::from_us(n); }
-constexpr Duration ms(int64_t n) { return Duration::from_ms(n); }
+constexpr Duration ns(int64_t n) {
+  return Duration::from_ns(n);
+}
+constexpr Duration us(int64_t n) {
+  return Duration::from_us(n);
+}
+constexpr Duration ms(int64_t n) {
+  return Duration::from_ms(n);
+}
 
 /// The drop reasons that cases have named so far, with the cases' names.
 std::vector<std::pair<DropReason, std::string>>& reached_reasons();

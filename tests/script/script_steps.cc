@@ -230,15 +230,13 @@ void Script::add_addresses(wire::Fields& f, bool from_peer) const {
     ip.destination = ipv4_of(!from_peer);
     f.ip = ip;
   }
-  f.udp.source_port =
-      from_peer ? kPeerSourcePort : source_port(setup_.flow_label, qpn_, kPeerQpn);
+  f.udp.source_port = from_peer ? kPeerSourcePort : source_port(setup_.flow_label, qpn_, kPeerQpn);
 }
 
 wire::Fields Script::fields_of(const Pkt& p, bool from_peer) const {
   wire::Fields f = p.fields;
   add_addresses(f, from_peer);
-  f.bth.opcode =
-      p.opcode.value_or(wire::opcode_of(transport_of(setup_.type), p.operation));
+  f.bth.opcode = p.opcode.value_or(wire::opcode_of(transport_of(setup_.type), p.operation));
   f.bth.dest_qp = from_peer ? qpn_ : kPeerQpn;
   // Responses count from the first PSN of the other direction's requests.
   const bool is_response = wire::kOpcodes[f.bth.opcode].verb == wire::Verb::response;

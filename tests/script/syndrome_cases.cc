@@ -10,8 +10,9 @@ namespace {
 
 /// Microseconds of the 32 RNR timer codes, written from protocol-and-verbs.md 3.2.
 constexpr std::array<int64_t, 32> kRnrUs = {
-    655360, 10,   20,   30,   40,   60,    80,    120,   160,   240,   320,   480,    640,    960, 1280, 1920,
-    2560,   3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
+    655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
+    480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240, 15360,
+    20480,  30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
 
 void check_rnr(Script& s, const Pkt& request, int timer) {
   s.expect_counter(&QpCounters::rnr_naks_rcvd, 1);

@@ -17,15 +17,38 @@ namespace {
 using Row = std::pair<std::string, std::string>;
 using Rows = std::vector<Row>;
 
-constexpr std::array<const char*, 32> kOperationNames = {
-    "SEND_FIRST",  "SEND_MIDDLE",     "SEND_LAST",          "SEND_LAST_IMM",
-    "SEND_ONLY",   "SEND_ONLY_IMM",   "WRITE_FIRST",        "WRITE_MIDDLE",
-    "WRITE_LAST",  "WRITE_LAST_IMM",  "WRITE_ONLY",         "WRITE_ONLY_IMM",
-    "READ_REQUEST", "READ_RESP_FIRST", "READ_RESP_MIDDLE",  "READ_RESP_LAST",
-    "READ_RESP_ONLY", "ACKNOWLEDGE",   "ATOMIC_ACKNOWLEDGE", "CMP_SWAP",
-    "FETCH_ADD",   "",                "SEND_LAST_INV",      "SEND_ONLY_INV",
-    "",            "",                "",                   "",
-    "FLUSH",       "ATOMIC_WRITE",    "",                   ""};
+constexpr std::array<const char*, 32> kOperationNames = {"SEND_FIRST",
+                                                         "SEND_MIDDLE",
+                                                         "SEND_LAST",
+                                                         "SEND_LAST_IMM",
+                                                         "SEND_ONLY",
+                                                         "SEND_ONLY_IMM",
+                                                         "WRITE_FIRST",
+                                                         "WRITE_MIDDLE",
+                                                         "WRITE_LAST",
+                                                         "WRITE_LAST_IMM",
+                                                         "WRITE_ONLY",
+                                                         "WRITE_ONLY_IMM",
+                                                         "READ_REQUEST",
+                                                         "READ_RESP_FIRST",
+                                                         "READ_RESP_MIDDLE",
+                                                         "READ_RESP_LAST",
+                                                         "READ_RESP_ONLY",
+                                                         "ACKNOWLEDGE",
+                                                         "ATOMIC_ACKNOWLEDGE",
+                                                         "CMP_SWAP",
+                                                         "FETCH_ADD",
+                                                         "",
+                                                         "SEND_LAST_INV",
+                                                         "SEND_ONLY_INV",
+                                                         "",
+                                                         "",
+                                                         "",
+                                                         "",
+                                                         "FLUSH",
+                                                         "ATOMIC_WRITE",
+                                                         "",
+                                                         ""};
 constexpr std::array<const char*, 8> kTransportNames = {"RC", "UC", "RD", "UD", "CNP", "", "", ""};
 
 template <class Range>
