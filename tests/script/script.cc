@@ -342,6 +342,13 @@ Bytes Script::take_frame(Where at) {
   return frame;
 }
 
+size_t Script::forget_sent() {
+  settle();
+  const size_t n = sent_.size();
+  sent_.clear();
+  return n;
+}
+
 size_t Script::sent_count() {
   settle();
   return sent_.size();

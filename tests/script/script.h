@@ -134,6 +134,8 @@ class Script {
   Bytes take_frame(Where at = Where::current());
   /// Packets that the device has sent and nobody has expected yet.
   size_t sent_count();
+  /// Forgets these packets, whatever they are; returns how many.
+  size_t forget_sent();
   /// Leaves completions in their queues, or takes them out at once as usual.
   void hold_completions(bool on) { holding_ = on; }
 
