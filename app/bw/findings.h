@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "common/pattern.h"
 
@@ -12,19 +13,19 @@ namespace uroce::bw {
 struct Findings {
   uint64_t checked = 0;  ///< messages of which every byte was compared
   uint64_t wrong = 0;    ///< of these, messages with a wrong byte
-  std::optional<app::WrongByte> first;
+  std::string first;     ///< the first wrong byte, in words
 
   void note(const std::optional<app::WrongByte>& found) {
     ++checked;
     if (found) {
       ++wrong;
-      first = first ? first : found;
+      first = first.empty() ? app::text_of(*found) : first;
     }
   }
   void add(const Findings& other) {
     checked += other.checked;
     wrong += other.wrong;
-    first = first ? first : other.first;
+    first = first.empty() ? other.first : first;
   }
 };
 

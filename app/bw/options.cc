@@ -34,7 +34,7 @@ void add_depths(app::CommandLine& line, Options& options) {
                        "messages a completion [100, at most a quarter of --tx-depth]", 1, kMaxDepth,
                        options.cq_moderation);
   options.connection.outstanding_reads = 16;
-  line.add_number_into("-o,--outs", "READs under way on the wire [16]", 1, 128,
+  line.add_number_into("-o,--outs", "READs and atomics under way on the wire [16]", 1, 128,
                        options.connection.outstanding_reads);
 }
 
@@ -43,7 +43,7 @@ void add_depths(app::CommandLine& line, Options& options) {
 std::optional<int> parse(int argc, const char* const* argv, Options& options) {
   app::CommandLine line(program(), options);
   add_depths(line, options);
-  line.add_number("-q,--qp", "queue pairs [1]", 1, 1, [](uint64_t) {});
+
   bool gbits = false;
   line.app().add_flag("--report_gbits", gbits, "rates in Gb/s instead of MiB/s");
   if (const auto code = line.parse(argc, argv)) {

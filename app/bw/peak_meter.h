@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/time.h"
+#include <roce/endpoint.h>
 
 namespace uroce::bw {
 

@@ -43,8 +43,7 @@ uint32_t Plan::send_queue(bool server) const {
 }
 
 uint32_t Plan::recv_queue(bool server) const {
-  return (server && operation == app::Operation::send ? recv_depth : 0) +
-         (credited() ? kNotices : 0);
+  return (server && takes_receive(operation) ? recv_depth : 0) + (credited() ? kNotices : 0);
 }
 
 }  // namespace uroce::bw

@@ -7,8 +7,11 @@
 // a
 //   notice with the number of its messages; the receiver compares them and SENDs a credit back; a
 //   group is only written again after its credit.
+// - WRITE with immediate: each takes a receive, and receives are posted again after the comparison;
+//   with fewer receives than places no message is overwritten before it was compared.
 // - READ: the server's places hold patterns of their own, one place more than the client has. So a
 //   place at the client never expects what it held before, and a READ that placed nothing shows.
+// - Atomics: all of a queue pair go to one word, which counts them (counted_word.h).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -45,7 +48,9 @@ struct Plan {
   uint64_t group() const { return places / kGroups; }
   uint64_t ring() const { return group() * kGroups; }
   /// Places of the receiver that messages use in turn.
-  uint64_t peer_places() const { return credited() ? ring() : validate ? places + 1 : 1; }
+  uint64_t peer_places() const {
+    return credited() ? ring() : validate && !is_atomic(operation) ? places + 1 : 1;
+  }
 
   /// What the queue pair has to hold.
   uint32_t send_queue(bool server) const;

@@ -13,9 +13,11 @@ Receiver::Receiver(const Plan& plan, app::Lane& lane)
   if (plan.credited()) {
     receives_.emplace(lane, app::Places{}, Plan::kNotices);
     credits_.emplace(lane, app::Messages{});
-  } else if (plan.operation == app::Operation::send) {
-    receives_.emplace(lane, app::Places{memory_, plan.size, plan.stride, plan.places},
-                      plan.recv_depth);
+  } else if (takes_receive(plan.operation)) {
+    const bool placed = plan.operation == app::Operation::send;
+    receives_.emplace(
+        lane, placed ? app::Places{memory_, plan.size, plan.stride, plan.places} : app::Places{},
+        plan.recv_depth);
   }
 }
 
@@ -24,6 +26,8 @@ bool Receiver::prepare() {
     for (uint64_t i = 0; i < plan_.peer_places(); ++i) {
       pattern_.fill({place_of(i, plan_.peer_places()), plan_.size}, i);
     }
+  } else if (is_atomic(plan_.operation)) {
+    app::set_word(memory_, app::word_before(0));
   }
   if (receives_ && !receives_->post_all()) {
     reason_ = receives_->reason();
@@ -48,13 +52,29 @@ int Receiver::take() {
   return count;
 }
 
-bool Receiver::take_message(const ibv_wc& wc) {
+/// Whether this can be the next message.
+bool Receiver::fits(const ibv_wc& wc) {
   if (wc.byte_len != plan_.size) {
     reason_ = fmt::format("message {} has {} bytes, not {}", received_, wc.byte_len, plan_.size);
     return false;
   }
+  const auto number = static_cast<uint32_t>(received_ + 1);
+  if (plan_.operation == app::Operation::write_imm && ntohl(wc.imm_data) != number) {
+    reason_ = fmt::format("immediate data {} came where {} were due", ntohl(wc.imm_data), number);
+    return false;
+  }
+  return true;
+}
+
+bool Receiver::take_message(const ibv_wc& wc) {
+  if (!fits(wc)) {
+    return false;
+  }
   if (plan_.validate) {
-    findings_.note(pattern_.check({receives_->place_of(wc), plan_.size}, received_));
+    const bool placed = plan_.operation == app::Operation::send;
+    const uint8_t* const at =
+        placed ? receives_->place_of(wc) : place_of(received_, plan_.peer_places());
+    findings_.note(pattern_.check({at, plan_.size}, received_));
   }
   ++received_;
   return true;

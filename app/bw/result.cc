@@ -15,21 +15,30 @@ namespace {
 constexpr std::string_view kRule =
     "---------------------------------------------------------------------------------------";
 
+std::string_view test_name(app::Operation operation) {
+  switch (operation) {
+    case app::Operation::send:
+      return "Send BW";
+    case app::Operation::write:
+      return "RDMA_Write BW";
+    case app::Operation::write_imm:
+      return "RDMA_Write_With_Imm BW";
+    case app::Operation::read:
+      return "RDMA_Read BW";
+    case app::Operation::atomic_fadd:
+      return "Atomic FETCH_AND_ADD BW";
+    case app::Operation::atomic_cswap:
+      return "Atomic CMP_AND_SWAP BW";
+  }
+  return {};
+}
+
 app::TestInfo test_info(const Options& options, const Plan& plan) {
   app::TestInfo info;
-  switch (options.operation) {
-    case app::Operation::send:
-      info.test = "Send BW";
-      info.rx_depth = plan.recv_depth;
-      break;
-    case app::Operation::write:
-      info.test = "RDMA_Write BW";
-      break;
-    case app::Operation::read:
-      info.test = "RDMA_Read BW";
-      info.outstanding_reads = options.connection.outstanding_reads;
-      break;
-  }
+  info.test = test_name(options.operation);
+  info.rx_depth = takes_receive(options.operation) ? int64_t{plan.recv_depth} : -1;
+  info.outstanding_reads =
+      fetches(options.operation) ? int64_t{options.connection.outstanding_reads} : -1;
   info.device = app::kDeviceName;
   info.connection_type = "RC";
   info.qps = options.qps;
@@ -46,11 +55,12 @@ void print_header(const Options& options, const Plan& plan) {
   const app::TestInfo info = test_info(options, plan);
   fmt::print("{}\n{:>24}\n", kRule, info.test + " Test");
   fmt::print(" Device         : {:<14} Connection type : {}\n", info.device, info.connection_type);
-  fmt::print(" TX depth       : {:<14} Post list       : {}\n", info.tx_depth, plan.post_list);
+  fmt::print(" Number of qps  : {:<14} Post list       : {}\n", info.qps, plan.post_list);
+  fmt::print(" TX depth       : {:<14} CQ Moderation   : {}\n", info.tx_depth, info.cq_moderation);
   if (info.rx_depth >= 0) {
     fmt::print(" RX depth       : {}\n", info.rx_depth);
   }
-  fmt::print(" CQ Moderation  : {:<14} Mtu             : {}[B]\n", info.cq_moderation, info.mtu);
+  fmt::print(" Mtu            : {}[B]\n", info.mtu);
   if (info.outstanding_reads >= 0) {
     fmt::print(" Outstand reads : {}\n", info.outstanding_reads);
   }

@@ -49,7 +49,7 @@ class Run {
   std::optional<app::RunWatch> watch_;  // the sender's
   std::optional<SendStreams> send_;
   std::optional<ReceiveStreams> receive_;
-  std::string first_wrong_;
+
   RunResult result_;
 };
 
@@ -95,9 +95,7 @@ Status Run::send() {
   result_.measured = outcome.messages > 0;
   result_.interrupted = watch_->verdict() == app::Verdict::interrupted;
   result_.findings = outcome.findings;
-  if (outcome.findings.first) {
-    first_wrong_ = app::text_of(*outcome.findings.first);
-  }
+
   if (watch_->failed()) {
     session().channel().send_stop(watch_->reason());
     return roce::failure(EIO, watch_->reason());
@@ -126,11 +124,10 @@ Status Run::close_sender(const StreamOutcome& outcome) {
   if (!answer) {
     return tl::make_unexpected(answer.error());
   }
-  if (plan_.validate && plan_.operation != app::Operation::read) {
-    result_.findings.checked = answer->checked;
-    result_.findings.wrong = answer->wrong;
-    first_wrong_ = answer->first;
-  }
+  const bool checked_here = result_.findings.checked > 0;
+  result_.findings.add({.checked = checked_here ? 0 : answer->checked,
+                        .wrong = answer->wrong,
+                        .first = answer->first});
   return {};
 }
 
@@ -141,18 +138,14 @@ Status Run::receive() {
   Status done = finished ? close_receiver(*line) : tl::make_unexpected(line.error());
   progress.clear();
   const StreamOutcome outcome = receive_->outcome();
-  if (plan_.operation == app::Operation::send) {
+  if (takes_receive(plan_.operation)) {
     result_.bandwidth.iterations = outcome.messages;
     result_.bandwidth.seconds = outcome.seconds;
   }
   result_.bandwidth.size = plan_.size;
   result_.measured = result_.bandwidth.iterations > 0;
-  if (plan_.operation != app::Operation::read) {
-    result_.findings = outcome.findings;
-  }
-  if (outcome.findings.first) {
-    first_wrong_ = app::text_of(*outcome.findings.first);
-  }
+  result_.findings = outcome.findings;
+
   if (!receive_->reason().empty()) {
     session().channel().send_stop(receive_->reason());
     return roce::failure(EIO, receive_->reason());
@@ -174,8 +167,7 @@ Status Run::close_receiver(const std::string& line) {
   result_.bandwidth.iterations = closing->messages;
   result_.bandwidth.seconds = closing->seconds;
   const Findings findings = receive_->outcome().findings;
-  const Answer answer{findings.checked, findings.wrong,
-                      findings.first ? app::text_of(*findings.first) : ""};
+  const Answer answer{findings.checked, findings.wrong, findings.first};
   return session().channel().send_line(line_of(answer), "the answer");
 }
 
@@ -187,7 +179,7 @@ std::optional<roce::Error> Run::verdict(const Status& done) const {
   if (result_.findings.wrong > 0) {
     return roce::Error{
         EIO, fmt::format("wrong data in {} of {} messages; the first: {}", result_.findings.wrong,
-                         result_.findings.checked, first_wrong_)};
+                         result_.findings.checked, result_.findings.first)};
   }
   return std::nullopt;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/counted_word.h"
+
 namespace uroce::bw {
 namespace {
 
@@ -16,7 +18,7 @@ app::Messages messages_of(const Plan& plan) {
           .total = plan.iterations,
           .list = plan.post_list,
           .signal_every = plan.cq_moderation,
-          .fill = plan.validate && plan.operation != app::Operation::read,
+          .fill = plan.validate && !fetches(plan.operation),
           .pattern = app::Pattern(plan.seed)};
 }
 
@@ -69,7 +71,7 @@ bool Sender::take() {
   if (!poster_.take()) {
     return false;
   }
-  if (plan_.validate && plan_.operation == app::Operation::read) {
+  if (plan_.validate && fetches(plan_.operation)) {
     check(before, completed());
   }
   return !credits_ || credits_->poll([this](const ibv_wc&) {
@@ -78,11 +80,13 @@ bool Sender::take() {
   }) >= 0;
 }
 
-/// Compares what the READs `first` to `end` have brought.
+/// Compares what the READs or atomics `first` to `end` have brought.
 void Sender::check(uint64_t first, uint64_t end) {
   for (uint64_t message = first; message < end; ++message) {
-    auto wrong =
-        pattern_.check({poster_.place_of(message), plan_.size}, message % plan_.peer_places());
+    const uint8_t* const at = poster_.place_of(message);
+    auto wrong = is_atomic(plan_.operation)
+                     ? app::check_word(at, message)
+                     : pattern_.check({at, plan_.size}, message % plan_.peer_places());
     if (wrong) {
       wrong->message = message;
     }

@@ -39,7 +39,7 @@ class Sender {
   uint64_t posted() const { return poster_.posted(); }
   uint64_t completed() const { return poster_.completed(); }
   bool done() const { return poster_.completed() >= poster_.total(); }
-  /// READ only; the other operations are checked by the receiver.
+  /// READ and atomics only; the other operations are checked by the receiver.
   const Findings& findings() const { return findings_; }
   const std::string& reason() const {
     return poster_.reason().empty() && credits_ ? credits_->reason() : poster_.reason();

@@ -226,11 +226,27 @@ bool ReceiveStreams::finish(uint64_t total, app::Progress& progress) {
       return false;
     }
   }
+  if (plan_.validate && is_atomic(plan_.operation)) {
+    count_atomics(total);
+  }
   return true;
+}
+
+void ReceiveStreams::count_atomics(uint64_t total) {
+  uint64_t counted = 0;
+  for (const auto& receiver : receivers_) {
+    counted += receiver->counted();
+  }
+  counts_.checked = total;
+  if (counted != total) {
+    counts_.wrong = 1;
+    counts_.first = fmt::format("{} atomics were done and {} are counted", total, counted);
+  }
 }
 
 StreamOutcome ReceiveStreams::outcome() const {
   StreamOutcome outcome;
+  outcome.findings = counts_;
   outcome.messages = received_;
   outcome.seconds = received_ > 0 ? seconds(last_ - first_) : 0;
   for (const auto& receiver : receivers_) {

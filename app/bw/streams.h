@@ -79,6 +79,7 @@ class ReceiveStreams {
 
  private:
   bool take();
+  void count_atomics(uint64_t total);
 
   const Plan plan_;
   roce::Endpoint& endpoint_;
@@ -88,6 +89,7 @@ class ReceiveStreams {
   bool moved_ = false;  // something has come in this round
   roce::Instant first_;
   roce::Instant last_;
+  Findings counts_;  // of atomics, at the end
   std::string reason_;
 };
 

@@ -155,6 +155,18 @@ std::string CommandLine::help() const {
   return at == std::string::npos ? text : text.replace(at, kTheirs.size(), kOurs);
 }
 
+/// Defaults that depend on other flags; what goes wrong with flags together.
+std::string CommandLine::settle() {
+  if (is_atomic(options_.operation)) {
+    if (app_->count("--size") > 0 && options_.size != kAtomicSize) {
+      return fmt::format("--size {}: --op {} moves {} bytes; leave out --size", options_.size,
+                         name_of(options_.operation), kAtomicSize);
+    }
+    options_.size = kAtomicSize;
+  }
+  return {};
+}
+
 ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
@@ -168,6 +180,9 @@ ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
   }
   if (const auto rest = app_->remaining(); !rest.empty()) {
     return {.exit_code = kUsageError, .output = {}, .error = unknown(rest)};
+  }
+  if (const std::string wrong = settle(); !wrong.empty()) {
+    return {.exit_code = kUsageError, .output = {}, .error = complaint(wrong)};
   }
   return {};
 }

@@ -90,10 +90,12 @@ class CommandLine {
   void add_run_flags();
   void add_operation();
   void add_connection_flags();
+  void add_gid_flags(const std::string& names);
   void add_ibverbs_flags();
   void add_perftest_flags();
   void add_uroce_flags();
   void add_config_flags();
+  std::string settle();
   std::string help() const;
   std::string complaint(std::string_view what) const;
   std::vector<std::string> flag_names() const;

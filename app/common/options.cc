@@ -7,7 +7,8 @@
 namespace uroce::app {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"send", "write", "read"};
+constexpr std::array<std::string_view, 6> kNames = {"send", "write",       "write_imm",
+                                                    "read", "atomic_fadd", "atomic_cswap"};
 
 }  // namespace
 

@@ -14,19 +14,37 @@
 namespace uroce::app {
 
 /// What is measured.
-enum class Operation : uint8_t { send, write, read };
+enum class Operation : uint8_t { send, write, write_imm, read, atomic_fadd, atomic_cswap };
 
-inline constexpr std::array kOperations = {Operation::send, Operation::write, Operation::read};
+inline constexpr std::array kOperations = {Operation::send,        Operation::write,
+                                           Operation::write_imm,   Operation::read,
+                                           Operation::atomic_fadd, Operation::atomic_cswap};
 
-/// "send", "write", "read".
+/// "send", "write_imm", ...
 std::string_view name_of(Operation operation);
+
+constexpr bool is_atomic(Operation operation) {
+  return operation == Operation::atomic_fadd || operation == Operation::atomic_cswap;
+}
+/// Bytes come to the client, and the server's program has nothing to do.
+constexpr bool fetches(Operation operation) {
+  return operation == Operation::read || is_atomic(operation);
+}
+/// Each message takes a receive of the other end's.
+constexpr bool takes_receive(Operation operation) {
+  return operation == Operation::send || operation == Operation::write_imm;
+}
+
+/// Bytes that an atomic moves.
+inline constexpr uint64_t kAtomicSize = 8;
 
 /// What a queue pair is made with; the defaults are those of ibverbs-utils.
 struct ConnectionOptions {
   uint32_t send_depth = 128;
   uint32_t recv_depth = 512;
-  int gid_index = -1;  ///< -1: the device's default
-  uint32_t mtu = 0;    ///< path MTU in bytes; 0: the largest the port carries
+  int gid_index = -1;  ///< -1: the device's default, or with `ipv6` the first IPv6 one
+  bool ipv6 = false;
+  uint32_t mtu = 0;  ///< path MTU in bytes; 0: the largest the port carries
   uint8_t service_level = 0;
   uint8_t traffic_class = 0;
   uint8_t timeout = 14;        ///< local ACK timeout code: 4.096 us * 2^timeout

@@ -27,6 +27,7 @@ void CommandLine::add_run_flags() {
   add_number_into("-r,--rx-depth",
                   fmt::format("receives posted ahead [{}]", options_.connection.recv_depth), 1,
                   program_.max_recv_depth, options_.connection.recv_depth);
+  add_number_into("-q,--qp,--num-qp", "queue pairs [1]", 1, 1024, options_.qps);
   add_operation();
 }
 
@@ -64,16 +65,21 @@ void CommandLine::add_connection_flags() {
                   connection.rnr_retry);
 }
 
+void CommandLine::add_gid_flags(const std::string& names) {
+  CLI::Option* const index = add_number_into(names, "index of the own GID [the first IPv4 one]", 0,
+                                             255, options_.connection.gid_index);
+  app_->add_flag("--ipv6", options_.connection.ipv6, "the first IPv6 GID, link-local if need be")
+      ->excludes(index);
+}
+
 void CommandLine::add_ibverbs_flags() {
-  add_number_into("-g,--gid-idx,--gid-index", "index of the own GID [the first IPv4 one]", 0, 255,
-                  options_.connection.gid_index);
+  add_gid_flags("-g,--gid-idx,--gid-index");
   add_number_into("-l,--sl", "service level [0]", 0, 7, options_.connection.service_level);
   app_->add_flag("-c,--chk", options_.validate, "check every byte that arrives");
 }
 
 void CommandLine::add_perftest_flags() {
-  add_number_into("-x,--gid-index,--gid-idx", "index of the own GID [the first IPv4 one]", 0, 255,
-                  options_.connection.gid_index);
+  add_gid_flags("-x,--gid-index,--gid-idx");
   add_choice("-c,--connection", "transport [RC]", {"RC"}, [](const std::string&) {});
   add_number_into("-D,--duration", "run for this many seconds instead of -n", 1, 1000000,
                   options_.duration_s);

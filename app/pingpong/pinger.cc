@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "common/counted_word.h"
+
 namespace uroce::pingpong {
 namespace {
 
@@ -33,7 +35,8 @@ Pinger::Pinger(const Plan& plan, app::Rig& rig, app::RunWatch& watch)
       drives_(endpoint_.config().engine.drive == roce::Drive::rtc) {
   const auto lanes = rig.lanes();
   for (size_t i = 0; i < lanes.size(); ++i) {
-    lines_.push_back(std::make_unique<Line>(plan, lanes[i], plan.iterations_of(i, lanes.size())));
+    lines_.push_back(
+        std::make_unique<Line>(plan, lanes[i], Plan::share_of(i, lanes.size(), plan.iterations)));
     fill(*lines_.back());
   }
 }
@@ -41,6 +44,10 @@ Pinger::Pinger(const Plan& plan, app::Rig& rig, app::RunWatch& watch)
 /// Gives a lane's memory its first contents.
 void Pinger::fill(const Line& line) const {
   const std::span<uint8_t> memory = line.lane.memory;
+  if (is_atomic(plan_.operation)) {
+    app::set_word(memory.data(), plan_.server ? app::word_before(0) : 0);
+    return;
+  }
   if (plan_.one_sided()) {
     for (uint64_t i = 0; i < Plan::kReceivePlaces; ++i) {
       pattern_.fill(memory.subspan(i * plan_.stride(), plan_.size), i);
@@ -58,7 +65,7 @@ void Pinger::fill(const Line& line) const {
 
 Status Pinger::prepare() {
   for (const auto& line : lines_) {
-    if (plan_.operation == app::Operation::send && !line->receives.post_all()) {
+    if (takes_receive(plan_.operation) && !line->receives.post_all()) {
       return failure(EINVAL, line->receives.reason());
     }
   }
@@ -247,12 +254,25 @@ bool Pinger::accept_stock(const Line& line) {
   return true;
 }
 
+bool Pinger::check_served(uint64_t iterations) {
+  for (size_t i = 0; plan_.validate && is_atomic(plan_.operation) && i < lines_.size(); ++i) {
+    const uint64_t share = Plan::share_of(i, lines_.size(), iterations);
+    if (const auto wrong = app::check_word(lines_[i]->lane.memory.data(), share)) {
+      watch_.fail(fmt::format("wrong count after {} atomics: {}", share, app::text_of(*wrong)));
+      return false;
+    }
+  }
+  return true;
+}
+
 std::optional<app::WrongByte> Pinger::compare(const Line& line) const {
   // The mark at a WRITE's end has been seen already.
   const uint64_t length = plan_.size - (plan_.watches_memory() ? 1 : 0);
   const uint64_t expected = plan_.one_sided() ? line.accepted % Plan::kReceivePlaces
                                               : Plan::number_of(line.accepted, !plan_.server);
-  auto wrong = pattern_.check(line.lane.memory.first(length), expected);
+  auto wrong = is_atomic(plan_.operation)
+                   ? app::check_word(line.lane.memory.data(), line.accepted)
+                   : pattern_.check(line.lane.memory.first(length), expected);
   if (wrong) {
     wrong->message = line.accepted;
   }

@@ -39,6 +39,10 @@ class Pinger {
   /// not call it.
   Outcome run(app::Progress& progress);
 
+  /// The server of a one-sided operation: whether the memory is as so many of them leave it, where
+  /// that is to be checked.
+  bool check_served(uint64_t iterations);
+
   /// Polls until every send has completed; false when the watch ended it.
   bool drain();
 

@@ -31,12 +31,12 @@ struct Plan {
   /// Bytes of memory of a lane.
   uint64_t memory() const { return (kReceivePlaces + send_places()) * stride(); }
   /// Only the client works; the server's engine answers.
-  bool one_sided() const { return operation == app::Operation::read; }
+  bool one_sided() const { return fetches(operation); }
   /// Messages are seen by their last byte.
   bool watches_memory() const { return operation == app::Operation::write; }
-  /// Round trips, or READs, of a lane.
-  uint64_t iterations_of(size_t lane, size_t lanes) const {
-    return iterations / lanes + (lane < iterations % lanes ? 1 : 0);
+  /// How many of all round trips, or READs, are a lane's.
+  static uint64_t share_of(size_t lane, size_t lanes, uint64_t all) {
+    return all / lanes + (lane < all % lanes ? 1 : 0);
   }
   /// Number of a message in the pattern: odd ones go from server to client.
   static uint64_t number_of(uint64_t message, bool from_server) {
@@ -63,7 +63,7 @@ inline app::Messages Plan::messages(uint64_t total) const {
     // Two sources in turn: what was left from the READ before is never what is expected.
     messages.own_offset = 0;
     messages.own_places = 1;
-    messages.peer_places = kReceivePlaces;
+    messages.peer_places = is_atomic(operation) ? 1 : kReceivePlaces;
     messages.signal_every = 1;
     messages.fill = false;
   }

@@ -14,13 +14,13 @@ namespace uroce::pingpong {
 namespace {
 
 app::LatencyResult latency(const Options& options, const Outcome& outcome) {
-  // A round trip is two messages, a READ is one.
-  const int divisor = options.operation == app::Operation::read ? 1 : 2;
+  // A round trip is two messages; what is fetched is one.
+  const int divisor = fetches(options.operation) ? 1 : 2;
   return app::latency_result(options.size, outcome.times, outcome.seconds, divisor);
 }
 
 std::string bytes_line(const Options& options, const Outcome& outcome) {
-  if (options.operation != app::Operation::read) {
+  if (!fetches(options.operation)) {
     return app::pingpong_bytes_line(options.size, outcome.iterations, outcome.seconds);
   }
   const uint64_t bytes = options.size * outcome.iterations;
@@ -34,8 +34,8 @@ void print_times(const Options& options, const Outcome& outcome) {
              app::pingpong_iterations_line(outcome.iterations, outcome.seconds));
   if (outcome.times.count() > 0) {
     fmt::print("  {}:\n{}\n",
-               options.operation == app::Operation::read ? "a READ, from its post to its completion"
-                                                         : "one way, taken as half of a round trip",
+               fetches(options.operation) ? "from the post to the completion"
+                                          : "one way, taken as half of a round trip",
                app::percentiles_line(latency(options, outcome)));
   }
 }

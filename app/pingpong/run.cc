@@ -196,10 +196,12 @@ Status Run::bounce() {
   } else if (result_.interrupted) {
     session().channel().send_stop(app::kInterrupted);
     session().wait_for_leave(kLeaveLimit);
-  } else if (plan().one_sided()) {
-    return session().channel().send_line(fmt::format("{}", result_.outcome.iterations),
-                                         "the end of the run");
   } else {
+    if (plan().one_sided()) {
+      if (auto done = session().channel().send_line("done", "the end of the run"); !done) {
+        return done;
+      }
+    }
     session().wait_to_close();
     return session().channel().sync("end");
   }
@@ -217,7 +219,11 @@ Status Run::serve() {
     result_.interrupted = interrupted;
     return interrupted ? Status{} : tl::make_unexpected(line.error());
   }
-  return {};
+  if (!pinger_->check_served(options_.iterations)) {
+    session().channel().send_stop(watch_->reason());
+    return {};
+  }
+  return session().channel().sync("end");
 }
 
 int Run::whole() {

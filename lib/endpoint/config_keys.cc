@@ -111,6 +111,7 @@ constexpr auto kKeys = std::to_array<ConfigKey>({
      .slot = SLOT(address.vlan),
      .fallback = "0",
      .help = "VLAN identifier; 0: untagged",
+     .flag = "--vlan",
      .low = 0,
      .high = 4094},
     {.path = "address.gateway",

@@ -42,7 +42,7 @@ LAYERS = {
     "app/common": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>"),
     "app": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>", "app/common"),
     "bench": (*TRANSPORT, "endpoint", "<rte_*>", "<infiniband/*>", "<roce/*> of verbs", "<roce/*> of endpoint",
-              "app/common"),
+              "app/common", "tests"),
 }
 # These layers get the time as an argument and never wait: no clock, no threads.
 TIMELESS = ("wire", "memory", "cq", "net", "qp", "engine")

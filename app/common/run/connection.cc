@@ -20,10 +20,26 @@ namespace verbs = roce::verbs;
 
 constexpr uint8_t kPort = 1;
 constexpr uint8_t kHopLimit = 64;
-constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+constexpr int kRemoteAccess =
+    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
 ibv_mtu mtu_code(uint32_t bytes) {
   return static_cast<ibv_mtu>(std::countr_zero(bytes) - 7);  // 256 is IBV_MTU_256, 1
+}
+
+/// The first one that is not link-local, else the link-local one, which is the first of all.
+int first_ipv6(const verbs::Device& device, int count) {
+  for (int i = 1; i < count; ++i) {
+    const auto raw = device.query_gid(kPort, i);
+    Gid gid;
+    if (raw) {
+      std::memcpy(gid.bytes.data(), raw->raw, sizeof raw->raw);
+    }
+    if (raw && !gid.is_ipv4()) {
+      return i;
+    }
+  }
+  return 0;
 }
 
 uint32_t mtu_bytes(ibv_mtu code) {
@@ -47,7 +63,8 @@ Status complete(const verbs::Device& device, ConnectionOptions& options) {
                                        options.mtu, largest, options.mtu + 80));
   }
   if (options.gid_index < 0) {
-    options.gid_index = device.default_gid_index();
+    options.gid_index =
+        options.ipv6 ? first_ipv6(device, port->gid_tbl_len) : device.default_gid_index();
   }
   if (options.gid_index >= port->gid_tbl_len) {
     return failure(EINVAL, fmt::format("GID index {}: must be 0 to {}, as many addresses as the "
@@ -59,7 +76,7 @@ Status complete(const verbs::Device& device, ConnectionOptions& options) {
 
 Result<verbs::Mr> register_memory(verbs::Device& device, const verbs::Pd& pd,
                                   std::span<uint8_t> memory) {
-  return device.reg_mr(pd, memory.data(), memory.size(), kAccess);
+  return device.reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE | kRemoteAccess);
 }
 
 Connection::Connection(verbs::Device& device, const ConnectionOptions& options, verbs::Cq send_cq,
@@ -108,7 +125,7 @@ Status Connection::to_init() {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = kPort;
-  attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  attr.qp_access_flags = kRemoteAccess;
   return qp_.modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 

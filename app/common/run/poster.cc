@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "common/counted_word.h"
+
 namespace uroce::app {
 namespace {
 
@@ -18,8 +20,14 @@ ibv_wr_opcode opcode_of(Operation operation) {
   switch (operation) {
     case Operation::write:
       return IBV_WR_RDMA_WRITE;
+    case Operation::write_imm:
+      return IBV_WR_RDMA_WRITE_WITH_IMM;
     case Operation::read:
       return IBV_WR_RDMA_READ;
+    case Operation::atomic_fadd:
+      return IBV_WR_ATOMIC_FETCH_AND_ADD;
+    case Operation::atomic_cswap:
+      return IBV_WR_ATOMIC_CMP_AND_SWP;
     case Operation::send:
       break;
   }
@@ -37,7 +45,8 @@ Poster::Poster(Lane& lane, const Messages& messages)
       messages_(messages),
       own_(lane.memory.data() + messages.own_offset),
       moving_(messages.fill || messages.marked || messages.own_places > 1 ||
-              messages.peer_places > 1),
+              messages.peer_places > 1 || messages.operation == Operation::write_imm ||
+              messages.operation == Operation::atomic_cswap),
       list_(messages.list),
       sges_(messages.list),
       total_(messages.total) {
@@ -52,8 +61,14 @@ Poster::Poster(Lane& lane, const Messages& messages)
 
 void Poster::aim() {
   for (ibv_send_wr& wr : list_) {
-    wr.wr.rdma.remote_addr = lane_.peer.va;
-    wr.wr.rdma.rkey = lane_.peer.rkey;
+    if (is_atomic(messages_.operation)) {
+      wr.wr.atomic.remote_addr = lane_.peer.va;
+      wr.wr.atomic.rkey = lane_.peer.rkey;
+      wr.wr.atomic.compare_add = 1;
+    } else {
+      wr.wr.rdma.remote_addr = lane_.peer.va;
+      wr.wr.rdma.rkey = lane_.peer.rkey;
+    }
   }
 }
 
@@ -82,7 +97,13 @@ bool Poster::post(uint64_t count) {
 void Poster::prepare(ibv_send_wr& wr, ibv_sge& sge, uint64_t message) {
   uint8_t* const at = place_of(message);
   sge.addr = reinterpret_cast<uint64_t>(at);
-  wr.wr.rdma.remote_addr = lane_.peer.va + message % messages_.peer_places * messages_.stride;
+  if (messages_.operation == Operation::atomic_cswap) {
+    wr.wr.atomic.compare_add = word_before(message);
+    wr.wr.atomic.swap = word_before(message + 1);
+  } else if (!is_atomic(messages_.operation)) {
+    wr.wr.rdma.remote_addr = lane_.peer.va + message % messages_.peer_places * messages_.stride;
+  }
+  wr.imm_data = htonl(static_cast<uint32_t>(message + 1));
   if (messages_.fill) {
     messages_.pattern.fill({at, messages_.size},
                            messages_.number_start + message * messages_.number_step);

@@ -1,6 +1,8 @@
 // Poster: the sending side of one queue pair: numbers messages, gives each its places at both ends
 // and its contents, posts them in lists and counts their completions. When to post is the caller's
-// business. Nothing allocates after construction. SPDX-License-Identifier: BSD-3-Clause
+// business. Immediate data, where there are any, are the number of messages up to this one; atomics
+// count (counted_word.h). Nothing allocates after construction.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
@@ -22,7 +24,7 @@ struct Messages {
   uint64_t size = 0;
   uint64_t stride = 0;       ///< distance of places, at both ends
   uint64_t own_offset = 0;   ///< of the first own place in the lane's memory
-  uint64_t own_places = 1;   ///< READ: to receive into
+  uint64_t own_places = 1;   ///< READ and atomics: to receive into
   uint64_t peer_places = 1;  ///< WRITE and READ, from the start of the other end's memory
   uint64_t total = 0;        ///< messages of the run; the last one has a completion
   uint32_t list = 1;         ///< most that are posted in one call

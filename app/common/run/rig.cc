@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "roce/address_text.h"
+
 namespace uroce::app {
 namespace {
 
@@ -92,6 +94,11 @@ void Rig::set_peer(const Gid& gid, std::span<const QpAddress> qps) {
 }
 
 Status Rig::connect() {
+  if (peer_gid_ == gid()) {
+    return roce::failure(EINVAL, fmt::format("both ends have the address {}; give each its own, by "
+                                             "--set address.ipv4=... or address.ipv6=...",
+                                             text_of(gid())));
+  }
   for (Lane& lane : lanes_) {
     if (auto done = lane.connection.connect(peer_gid_, lane.peer.qpn, lane.peer.psn); !done) {
       return done;

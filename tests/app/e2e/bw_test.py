@@ -10,7 +10,7 @@ import harness
 from harness import BW
 
 HEADER = " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]"
-OPERATIONS = ("send", "write", "read")
+OPERATIONS = ("send", "write", "write_imm", "read", "atomic_fadd", "atomic_cswap")
 
 
 class Output(harness.PairTest):
@@ -66,8 +66,10 @@ class Contents(harness.PairTest):
 
     def test_every_operation_carries_every_byte_at_all_sizes(self):
         for operation, size, count in (("send", 1, 999), ("send", "1M", 50), ("write", 64, 5000),
-                                       ("write", "1M", 50), ("read", 4097, 3000),
-                                       ("read", "1M", 50)):
+                                       ("write", "1M", 50), ("write_imm", 1, 3000),
+                                       ("write_imm", "1M", 50), ("read", 4097, 3000),
+                                       ("read", "1M", 50), ("atomic_fadd", 8, 5000),
+                                       ("atomic_cswap", 8, 5000)):
             with self.subTest(operation=operation, size=size):
                 self.setUp()
                 self.checked(operation, size, count)
@@ -83,6 +85,25 @@ class Contents(harness.PairTest):
                 self.setUp()
                 self.checked(operation, 3000, 1001, *flags)
 
+    def test_several_queue_pairs_count_together(self):
+        for operation in ("send", "write_imm", "read"):
+            with self.subTest(operation=operation):
+                self.setUp()
+                client, server = self.good_pair(BW, "--op", operation, "-s", 3000, "-n", 500, "-q", 5,
+                                                "--data_validation")
+                for end in (client, server):
+                    self.assertRegex(end.out, r"(?m)^ 3000 +2500 ")
+                    self.assertIn("Number of qps  : 5", end.out)
+                self.assertIn("  2500 messages = 7500000 bytes checked, 0 messages wrong",
+                              client.out)
+
+    def test_fetch_adds_of_several_queue_pairs_sum_up_on_a_lossy_wire(self):
+        client, server = self.good_pair(BW, "--op", "atomic_fadd", "-n", 5000, "-q", 4,
+                                        "--data_validation", "--fault", "loss=5%,dup=5%,seed=4")
+        for end in (client, server):
+            self.assertIn("  20000 messages = 160000 bytes checked, 0 messages wrong", end.out)
+        self.assertRegex(client.out, r"retransmits [1-9]")
+
     def test_an_engine_lcore_carries_every_byte(self):
         # On two CPUs at one end only: its two threads and the other end's one share them.
         for operation, ends in (("send", ("client", "server")), ("write", ("server",)),
@@ -95,8 +116,9 @@ class Contents(harness.PairTest):
         for seed, operation in enumerate(OPERATIONS):
             with self.subTest(operation=operation):
                 self.setUp()
+                size, count = (8, 4096) if operation.startswith("atomic") else (65536, 1024)
                 client, server = self.checked(
-                    operation, 65536, 1024, "--start-psn", "0xfffff0", "--fault",
+                    operation, size, count, "--start-psn", "0xfffff0", "--fault",
                     harness.FAULTS.format(seed))
                 self.assertRegex(client.out, r"retransmits [1-9]")
                 self.assertRegex(client.out + server.out, r"faults_corrupted [1-9]")

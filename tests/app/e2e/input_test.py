@@ -30,10 +30,14 @@ class CommandLine(harness.PairTest):
         self.refused(["-m", "1500"], "--mtu 1500", "256, 512, 1024, 2048, 4096")
         self.refused(["-p", "70000"], "--port 70000", "1 to 65535")
         self.refused(["-u", "32"], "--qp-timeout 32", "0 to 31")
-        self.refused(["--op", "atomic"], "--op atomic", "send, write, read")
+        self.refused(["--op", "atomic"], "--op atomic", "send, write, write_imm, read")
+        self.refused(["--op", "atomic_fadd", "-s", "64"], "--size 64", "moves 8 bytes",
+                     "leave out --size")
+        self.refused(["-q", "0"], "--qp 0", "1 to 1024")
+        self.refused(["--vlan", "4095"], "--vlan", "4095", "0 to 4094")
         self.refused(["--start-psn", "0x1000000"], "--start-psn 0x1000000", "0 to 16777215")
         self.refused(["-t", "0"], "--tx-depth 0", "1 to", programs=[BW])
-        self.refused(["-q", "2"], "--qp 2", "1 to 1", programs=[BW])
+        self.refused(["--ipv6", "--gid-index", "1"], "excludes --ipv6")
         self.refused(["a", "b"], "one host at most", "b")
 
     def test_stock_needs_a_host_and_sends(self):
@@ -123,6 +127,11 @@ class Run(harness.PairTest):
 
     def test_gid_index_too_large(self):
         self.refused(PINGPONG, "-g", 7, words=["GID index 7", "0 to 1"])
+
+    def test_both_ends_with_one_address(self):
+        client, server = self.pair(BW, "--set", "address.ipv4=192.0.2.9/24")
+        for end in (client, server):
+            self.one_line_error(end, 1, "both ends", "192.0.2.9", "address.ipv4")
 
     def test_faults_that_make_no_sense(self):
         for faults, word in (("loss=200%", "200"), ("lost=1%", "lost"), ("loss", "loss")):

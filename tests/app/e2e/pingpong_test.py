@@ -10,6 +10,7 @@ import socket
 import harness
 from harness import PINGPONG
 
+TWO_SIDED = ("send", "write", "write_imm")
 ADDRESS = r"LID 0x0000, QPN (0x[0-9a-f]{6}), PSN (0x[0-9a-f]{6}), GID (\S+)"
 PERCENTILES = re.compile(r"p50 ([\d.]+) usec, p90 ([\d.]+) usec, p99 ([\d.]+) usec, "
                          r"p99.9 ([\d.]+) usec, max ([\d.]+) usec")
@@ -56,11 +57,21 @@ class Contents(harness.PairTest):
     def test_every_operation_carries_every_byte_at_all_sizes(self):
         for operation, size, iterations in (("send", 1, 100), ("send", "1M", 20),
                                             ("write", 64, 300), ("write", 100_001, 100),
-                                            ("read", 4097, 200)):
+                                            ("write_imm", 5000, 100), ("read", 4097, 200),
+                                            ("atomic_fadd", 8, 200), ("atomic_cswap", 8, 200)):
             with self.subTest(operation=operation, size=size):
                 self.setUp()
                 self.checked(iterations, "--op", operation, "-s", size,
-                             server_checks=operation != "read")
+                             server_checks=operation in TWO_SIDED)
+
+    def test_queue_pairs_take_turns(self):
+        for operation in ("send", "write", "atomic_fadd"):
+            with self.subTest(operation=operation):
+                self.setUp()
+                client, server = self.checked(101, "--op", operation, "-q", 3,
+                                              server_checks=operation in TWO_SIDED)
+                for end in (client, server):
+                    self.assertEqual(len(re.findall(r"local address: ", end.out)), 3)
 
     def test_an_engine_lcore_carries_every_byte(self):
         # On two CPUs at one end only: its two threads and the other end's one share them.
@@ -69,7 +80,7 @@ class Contents(harness.PairTest):
             with self.subTest(operation=operation, ends=ends):
                 self.setUp()
                 self.checked(10, "--op", operation, "-s", 10000,
-                             server_checks=operation != "read",
+                             server_checks=operation in TWO_SIDED,
                              **{end: ("--drive", "lcore") for end in ends})
 
     def test_the_least_mtu_and_a_single_receive(self):
@@ -81,14 +92,21 @@ class Contents(harness.PairTest):
                 self.setUp()
                 client, server = self.checked(
                     150, "--op", operation, "-s", 10000, "--start-psn", "0xffffe0", "--fault",
-                    harness.FAULTS.format(seed), server_checks=operation != "read")
+                    harness.FAULTS.format(seed), server_checks=operation in TWO_SIDED)
                 self.assertRegex(client.out + server.out, r"retransmits [1-9]")
 
 
 class Addresses(harness.PairTest):
     def test_ipv6_over_the_link_local_gid_in_a_vlan(self):
-        client, _ = self.good_pair(PINGPONG, "-g", 0, "-n", 50, "--set", "address.vlan=42")
+        client, _ = self.good_pair(PINGPONG, "-g", 0, "-n", 50, "-c", "--vlan", 42)
         self.assertRegex(client.out, r"local address: .*GID fe80::")
+
+    def test_ipv6_prefers_the_global_address(self):
+        ends = {"client": ["--set", "address.ipv6=2001:db8::c/64"],
+                "server": ["--set", "address.ipv6=2001:db8::5/64"]}
+        client, _ = self.good_pair(PINGPONG, "--ipv6", "-n", 50, "-c", **ends)
+        self.assertRegex(client.out, r"local address: .*GID 2001:db8::c")
+        self.assertRegex(client.out, r"remote address: .*GID 2001:db8::5")
 
 
 class Exchange(harness.PairTest):
