@@ -138,6 +138,9 @@ void apply(roce::Qp& qp, roce::QpState to, const ibv_qp_attr& attr) {
   qp.core().qkey = attr.qkey;
   qp.core().notify_drained = to == roce::QpState::sqd && attr.en_sqd_async_notify != 0;
   if (from == to) {
+    if (to == roce::QpState::sqd) {
+      qp.attributes_changed();
+    }
     return;
   }
   switch (to) {

@@ -40,8 +40,7 @@ constexpr uint8_t kRetryForEver = 7;  // of rnr_retry only; retry_cnt 7 is seven
 
 void Completer::reset() {
   gap_noted_ = false;
-  retries_left_ = core_.attr.retry_cnt;
-  rnr_retries_left_ = core_.attr.rnr_retry;
+  retries_ = rnr_retries_ = 0;
 }
 
 DropReason Completer::on_response(Instant now, const wire::Packet& packet,
@@ -90,12 +89,12 @@ DropReason Completer::on_nak(Instant now, Psn psn, uint8_t syndrome) {
   if (rnr) {
     ++core_.counters.rnr_naks_rcvd;
     if (core_.attr.rnr_retry != kRetryForEver) {
-      if (rnr_retries_left_ == 0) {
+      if (rnr_retries_ >= core_.attr.rnr_retry) {
         ++core_.counters.rnr_retry_exceeded;
         fail(CompletionStatus::rnr_retry_exceeded, syndrome);
         return DropReason::none;
       }
-      --rnr_retries_left_;
+      ++rnr_retries_;
     }
     window_.rewind();
     window_.set_hold(now + wire::rnr_delay(code));
@@ -259,19 +258,18 @@ void Completer::implied_nak(Instant now) {
 }
 
 void Completer::retry(Instant now) {
-  if (retries_left_ == 0) {
+  if (retries_ >= core_.attr.retry_cnt) {
     ++core_.counters.retry_exceeded;
     fail(CompletionStatus::retry_exceeded);
     return;
   }
-  --retries_left_;
+  ++retries_;
   window_.rewind();
   window_.restart_timer(now);
 }
 
 void Completer::note_progress(Instant now) {
-  retries_left_ = core_.attr.retry_cnt;
-  rnr_retries_left_ = core_.attr.rnr_retry;
+  retries_ = rnr_retries_ = 0;
   gap_noted_ = false;
   window_.set_hold({});
   window_.restart_timer(now);

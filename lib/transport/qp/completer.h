@@ -62,8 +62,8 @@ class Completer {
   SendWindow& window_;
   SendQueue& queue_;
   CompletionQueue& cq_;
-  uint8_t retries_left_ = 0;
-  uint8_t rnr_retries_left_ = 0;
+  uint8_t retries_ = 0;  // used since the last progress
+  uint8_t rnr_retries_ = 0;
   bool gap_noted_ = false;  // an implied NAK has been acted on; no other until there is progress
 };
 

@@ -80,6 +80,8 @@ class Qp {
   /// The application gave up the QP: everything posted is flushed, nothing is answered any more.
   void enter_error();
   void enter(QpState state) { core_.enter(state); }
+  /// Attributes were changed in SQD.
+  void attributes_changed() { responder_.resize_replies(); }
 
   // --- what the engine calls
 

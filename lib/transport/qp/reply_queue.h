@@ -4,8 +4,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "base/check.h"
 #include "base/psn.h"
@@ -48,6 +50,30 @@ class ReplyQueue {
     }
     capacity_ = capacity;
     newest_ = used_ = pending_ = 0;
+  }
+
+  /// Changes the capacity, but not to less than there are requests yet to be answered; the newest
+  /// ones stay. Allocates: control path only.
+  void resize(uint32_t capacity) {
+    uint32_t slot = oldest();
+    uint32_t unanswered = 0;
+    for (uint32_t i = 0; i < used_; ++i) {
+      unanswered += slots_[i].answered ? 0 : 1;
+    }
+    capacity = std::max(capacity, unanswered);
+    auto slots = std::make_unique<Reply[]>(capacity);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < used_; ++i, slot = next_slot(slot)) {
+      if (used_ - i <= capacity) {
+        slots[kept++] = slots_[slot];
+      } else {
+        pending_ -= slots_[slot].pending ? 1 : 0;
+      }
+    }
+    slots_ = std::move(slots);
+    allocated_ = capacity_ = capacity;
+    used_ = kept;
+    newest_ = kept > 0 ? kept - 1 : 0;
   }
 
   uint32_t capacity() const { return capacity_; }

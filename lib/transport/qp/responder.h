@@ -36,6 +36,9 @@ class Responder {
   /// Starts afresh: `expected` is the PSN of the peer's first request. Allocates the reply table.
   void reset(Psn expected);
 
+  /// max_dest_rd_atomic has changed.
+  void resize_replies() { replies_.resize(core_.attr.max_dest_rd_atomic); }
+
   /// Takes one request. Not `none`: it was dropped, for that reason.
   DropReason on_request(const wire::Packet& packet, RegionTable& regions);
 
