@@ -342,6 +342,21 @@ Bytes Script::take_frame(Where at) {
   return frame;
 }
 
+std::vector<Bytes> Script::take_frames() {
+  settle();
+  std::vector<Bytes> frames(sent_.begin(), sent_.end());
+  sent_.clear();
+  return frames;
+}
+
+void Script::forget_link_frames() {
+  settle();
+  std::erase_if(sent_, [](const Bytes& frame) {
+    wire::Packet packet;
+    return wire::parse(frame, packet).kind != wire::FrameKind::roce;
+  });
+}
+
 size_t Script::forget_sent() {
   settle();
   const size_t n = sent_.size();

@@ -132,10 +132,14 @@ class Script {
   void refuse_frames(bool on, Where at = Where::current());
   /// The one packet that has been sent since the step before, as it is.
   Bytes take_frame(Where at = Where::current());
+  /// All packets since then.
+  std::vector<Bytes> take_frames();
   /// Packets that the device has sent and nobody has expected yet.
   size_t sent_count();
   /// Forgets these packets, whatever they are; returns how many.
   size_t forget_sent();
+  /// Forgets frames of other protocols than RoCE (address resolution).
+  void forget_link_frames();
   /// Leaves completions in their queues, or takes them out at once as usual.
   void hold_completions(bool on) { holding_ = on; }
 
@@ -185,6 +189,8 @@ class Script {
   void deregister_memory() { mr_.reset(); }
   void destroy_qp();
 
+  uint32_t peer_psn() const { return info_.peer_psn; }
+  uint32_t device_psn() const { return info_.device_psn; }
   const Setup& setup() const { return setup_; }
   uint32_t pmtu() const { return 128u << setup_.pmtu; }
   verbs::Device& device() { return *device_; }

@@ -297,8 +297,10 @@ void Script::refuse_frames(bool on, Where at) {
 void Script::advance(Duration span, Where at) {
   step("let " + std::to_string(span.ns) + " ns pass", at);
   const Instant end = clock_.now() + span;
+  // A device whose port takes nothing is never at rest.
+  const Duration least = port_->refusing() ? us(100) : ns(1);
   while (clock_.now() < end) {
-    clock_.set(std::min(end, std::max(device_->next_event(), clock_.now() + ns(1))));
+    clock_.set(std::min(end, std::max(device_->next_event(), clock_.now() + least)));
     settle();
   }
 }

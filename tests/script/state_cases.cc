@@ -56,8 +56,7 @@ void check_accepted(Script& s, const Transition& t, int mask) {
 /// Alternate paths are allowed by the table, but uroce has none.
 void check_alternate_path(Script& s, const Transition& t, int mask) {
   start(s, t);
-  const Status refused =
-      s.qp().modify(attributes_of(s, t), mask | IBV_QP_STATE | IBV_QP_ALT_PATH);
+  const Status refused = s.qp().modify(attributes_of(s, t), mask | IBV_QP_STATE | IBV_QP_ALT_PATH);
   s.expect_that(!refused && refused.error().code == EOPNOTSUPP, "alternate paths are refused");
   s.expect_state(t.from);
 }

@@ -22,8 +22,7 @@ inline std::optional<Move> specified_move(ibv_qp_type type, ibv_qp_state from, i
   constexpr int kPath = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS;
   const int init = IBV_QP_PKEY_INDEX | IBV_QP_PORT | (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
   const int running =
-      ud ? IBV_QP_QKEY
-         : kPath | IBV_QP_PATH_MIG_STATE | (rc ? int{IBV_QP_MIN_RNR_TIMER} : 0);
+      ud ? IBV_QP_QKEY : kPath | IBV_QP_PATH_MIG_STATE | (rc ? int{IBV_QP_MIN_RNR_TIMER} : 0);
   if (to == IBV_QPS_RESET) {
     return Move{"T10", 0, 0};
   }
@@ -62,12 +61,12 @@ inline std::optional<Move> specified_move(ibv_qp_type type, ibv_qp_state from, i
     if (ud) {
       return Move{"T7", 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY};
     }
-    return Move{"T7", 0,
-                IBV_QP_PORT | IBV_QP_AV | kPath | IBV_QP_PKEY_INDEX | IBV_QP_PATH_MIG_STATE |
-                    (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                              IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC |
-                              IBV_QP_MIN_RNR_TIMER
-                        : 0)};
+    return Move{
+        "T7", 0,
+        IBV_QP_PORT | IBV_QP_AV | kPath | IBV_QP_PKEY_INDEX | IBV_QP_PATH_MIG_STATE |
+            (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
+                      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
+                : 0)};
   }
   if (from == IBV_QPS_SQD && to == IBV_QPS_RTS) {
     return Move{"T8", 0, running | IBV_QP_CUR_STATE};

@@ -209,6 +209,10 @@ std::string in_words(const wire::Fields& f) {
   return out + ", " + std::to_string(f.payload.size()) + " bytes";
 }
 
+std::string in_hex(const std::vector<uint8_t>& bytes) {
+  return hex_bytes(bytes, bytes.size());
+}
+
 std::string in_words(const ibv_wc& wc) {
   std::string out = "wr_id " + std::to_string(wc.wr_id) + " " +
                     std::string(verbs::wc_status_name(wc.status)) + ", opcode " +

@@ -22,6 +22,9 @@ std::string event_name(ibv_event_type type);
 /// A line for each field in which the packets differ: "  PSN: expected 0x000001, seen 0x000002".
 std::string differences(const wire::Fields& expected, const wire::Fields& seen);
 
+/// Bytes as hexadecimal digits.
+std::string in_hex(const std::vector<uint8_t>& bytes);
+
 /// Lower-case hexadecimal with 0x in front, at least `digits` long.
 std::string hex(uint64_t value, int digits = 0);
 
