@@ -219,9 +219,11 @@ bool Requester::send_data(Step& step, const SendWqe& wqe) {
   const uint8_t opcode = wire::opcode_of(core_.type, data_operation(wqe.opcode, first, last));
   const wire::OpcodeInfo& info = wire::kOpcodes[opcode];
 
+  // Only what takes a receive WQE can raise an event there.
+  const bool may_solicit = last && (info.verb == wire::Verb::send || info.imm);
   uint8_t* ext =
       step.open(core_.path, {.opcode = opcode,
-                             .solicited = last && (wqe.flags & kSendSolicited) != 0,
+                             .solicited = may_solicit && (wqe.flags & kSendSolicited) != 0,
                              .ack_req = core_.type == QpType::rc && ack_wanted(psn, last),
                              .psn = psn,
                              .payload_len = len});
