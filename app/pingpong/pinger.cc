@@ -189,6 +189,7 @@ bool Pinger::await_receive(Line& line) {
     // What is used is posted again before the answer that lets the next message come.
     const int count = line.receives.poll([&](const ibv_wc& wc) { return take_receive(line, wc); });
     if (count < 0) {
+      take_sends(line);  // a flushed receive follows from a send that failed, which says why
       watch_.fail(line.receives.reason());
       return false;
     }

@@ -47,6 +47,11 @@ class Killed(LongRun):
                 self.one_line_error(ended, 1, "peer ended")
                 self.assertRegex(ended.out, r"retransmits \d+", "there is a partial result")
 
+    def test_a_silent_wire_is_told_by_the_send_that_failed_not_by_the_flushed_receives(self):
+        client, _ = self.pair(PINGPONG, "-n", 10, "-u", 10, "--retry_count", 1,
+                              client=["--fault", "loss=100%"])
+        self.one_line_error(client, 1, "transport retry counter exceeded (12)")
+
     def test_a_request_under_way_to_a_killed_server_fails_by_its_retries(self):
         ended = self.killed(BW, "write", "server")
         self.one_line_error(ended, 1, "peer ended", "transport retry counter exceeded (12)")
