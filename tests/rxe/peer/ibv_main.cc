@@ -1,0 +1,77 @@
+// rxe-ibv-peer: the end of the matrix that runs over libibverbs. Waits for rxe-uroce-peer, which
+// says cell after cell what to do, until it says that was all.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "ibv_end.h"
+#include "meeting.h"
+
+namespace uroce::rxe {
+namespace {
+
+constexpr std::string_view kEnd = "end";
+
+int complain(const roce::Error& error) {
+  fmt::print(stderr, "rxe-ibv-peer: {}\n", error.reason);
+  return 1;
+}
+
+/// One connection, one cell. False when it was the last.
+bool serve(app::SideChannel& channel, IbvOpener& opener) {
+  const auto line = channel.receive_line("the name of a cell");
+  if (!line) {
+    complain(line.error());
+    return true;
+  }
+  if (*line == kEnd) {
+    return false;
+  }
+  const auto cell = parse_cell(*line);
+  if (!cell) {
+    channel.send_stop(cell.error().reason);
+    complain(cell.error());
+    return true;
+  }
+  const auto verdict = play(*cell, opener, channel, false);
+  fmt::print("{}: {}\n", *line, verdict ? "ok" : verdict.error().reason);
+  std::fflush(stdout);
+  return true;
+}
+
+int run(const std::string& device, uint16_t port) {
+  auto opener = IbvOpener::create(device);
+  if (!opener) {
+    return complain(opener.error());
+  }
+  auto listener = app::Listener::open(port);
+  if (!listener) {
+    return complain(listener.error());
+  }
+  while (true) {
+    auto channel = listener->accept({});
+    if (!channel) {
+      return complain(channel.error());
+    }
+    channel->set_waiting(waiting_with(**opener));
+    if (!serve(*channel, **opener)) {
+      return 0;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace uroce::rxe
+
+int main(int argc, char** argv) {
+  CLI::App app("The end of uroce's interoperability matrix that runs over libibverbs.");
+  std::string device;
+  uint16_t port = 18600;
+  app.add_option("-d,--ib-dev", device, "device [the first]");
+  app.add_option("-p,--port", port, "TCP port that rxe-uroce-peer connects to [18600]");
+  CLI11_PARSE(app, argc, argv);
+  return uroce::rxe::run(device, port);
+}
