@@ -10,7 +10,7 @@ namespace {
 // memif hands frames longer than its buffer on with a wrong length, and af_packet's frame must hold
 // the packet behind the kernel's head; both are set to what takes the largest MTU.
 constexpr uint32_t kFrameBytes = 16384;
-constexpr uint32_t kPacketFrames = 512;
+constexpr uint32_t kPacketFrames = 2048;
 // struct rte_mbuf, the pool's own head, headroom, Ethernet with VLAN tags.
 constexpr uint32_t kBufferOverhead = 128 + 64 + 128 + 32;
 

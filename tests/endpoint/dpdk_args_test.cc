@@ -56,7 +56,7 @@ TEST(DpdkArgs, kernel_ports_name_their_interface) {
     return dpdk_args(config_of(Side::a, {{"port.kind", kind}, {"port.interface", "if0"}})).vdevs;
   };
   EXPECT_EQ(vdev("af_packet"), Strings{"net_af_packet0,iface=if0,blocksz=16384,framesz=16384,"
-                                       "framecnt=512,qdisc_bypass=1"});
+                                       "framecnt=2048,qdisc_bypass=1"});
   EXPECT_EQ(vdev("af_xdp"), Strings{"net_af_xdp0,iface=if0"});
   EXPECT_EQ(vdev("tap"), Strings{"net_tap0,iface=if0"});
 }
