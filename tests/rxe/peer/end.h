@@ -37,7 +37,7 @@ struct QpSetup {
   uint32_t psn = 0;      ///< the first to be sent
   int qp_access = 0;     ///< what the other end may do, as in ibv_qp_attr
   int mr_access = 0;     ///< as in ibv_reg_mr
-  uint8_t timeout = 16;  ///< 268 ms: an emulated machine stalls for tens of them
+  uint8_t timeout = 18;  ///< 1.07 s: an emulated machine on busy CPUs stalls for long
   uint8_t retry_count = 7;
   uint8_t rnr_retry = 7;
   uint8_t min_rnr_timer = 14;  ///< 1.28 ms

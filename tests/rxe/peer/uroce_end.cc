@@ -3,11 +3,15 @@
 #include "uroce_end.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <thread>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
+#include <roce/counters.h>
 
 #include "common/run/host_memory.h"
 
@@ -21,6 +25,7 @@ using roce::Result;
 using roce::Status;
 
 constexpr int kPollsARound = 16;
+constexpr std::chrono::microseconds kNap{50};
 
 /// The first address of the family that is not link-local.
 Result<std::pair<int, Gid>> find_gid(const verbs::Device& device, uint32_t family) {
@@ -35,6 +40,18 @@ Result<std::pair<int, Gid>> find_gid(const verbs::Device& device, uint32_t famil
     if (gid.is_ipv4() == (family == 4) && !gid.ipv6().is_link_local()) {
       return std::pair(index, gid);
     }
+  }
+}
+
+/// Some rounds of the device; then, if no packet came, a nap: the emulated machine at the other end
+/// of the wire needs CPUs as well.
+void drive(roce::Endpoint& endpoint) {
+  const uint64_t before = endpoint.device().counters().rcvd_packets;
+  for (int i = 0; i < kPollsARound; ++i) {
+    endpoint.poll();
+  }
+  if (endpoint.device().counters().rcvd_packets == before) {
+    std::this_thread::sleep_for(kNap);
   }
 }
 
@@ -149,8 +166,11 @@ int UroceEnd::post_receive(ibv_recv_wr* wr) {
 }
 
 int UroceEnd::poll(ibv_wc& wc) {
-  endpoint_.poll();
-  return cq_->poll({&wc, 1});
+  const int got = cq_->poll({&wc, 1});
+  if (got == 0) {
+    drive(endpoint_);
+  }
+  return got;
 }
 
 }  // namespace
@@ -164,9 +184,7 @@ Result<std::unique_ptr<End>> UroceOpener::open(const QpSetup& setup) {
 }
 
 void UroceOpener::progress() {
-  for (int i = 0; i < kPollsARound; ++i) {
-    endpoint_.poll();
-  }
+  drive(endpoint_);
 }
 
 }  // namespace uroce::rxe
