@@ -26,28 +26,76 @@ struct Words {
   }
 };
 
-constexpr Words<Transport, 1> kTransports{{"rc"}};
-constexpr Words<Op, 7> kOps{
-    {"send", "send_imm", "write", "write_imm", "read", "fetch_add", "cmp_swap"}};
-constexpr Words<Kind, 11> kKinds{{"sizes", "burst", "wrap", "rnr", "rnr_limit", "bad_key",
-                                  "bad_range", "mr_right", "qp_right", "too_long", "gone"}};
+constexpr Words<Transport, 3> kTransports{{"rc", "uc", "ud"}};
+constexpr Words<Op, 8> kOps{
+    {"send", "send_imm", "send_inv", "write", "write_imm", "read", "fetch_add", "cmp_swap"}};
+constexpr Words<Kind, 15> kKinds{{"sizes", "burst", "wrap", "rnr", "rnr_limit", "bad_key",
+                                  "bad_range", "mr_right", "qp_right", "too_long", "gone", "srq",
+                                  "window", "multicast", "bad_qkey"}};
 constexpr Words<Requester, 2> kRequesters{{"uroce", "peer"}};
 constexpr std::array<uint32_t, 3> kMtus{256, 1024, 4096};
+constexpr std::array<uint32_t, 2> kFamilies{4, 6};
 constexpr std::array kRequesterList{Requester::uroce, Requester::peer};
 
 constexpr uint32_t kLarge = (1U << 20U) + 5;
+constexpr uint32_t kLargeUnreliable = 65536 + 5;  // a lost packet would be for good
 constexpr uint32_t kBurst = 48;
 constexpr uint32_t kAtomics = 8;
 constexpr uint32_t kAtomicBytes = 8;
 
-void add(std::vector<Cell>& cells, Kind kind, std::initializer_list<Op> ops, uint32_t mtu = 1024,
-         uint32_t family = 4) {
-  for (const Op op : ops) {
-    for (const Requester requester : kRequesterList) {
-      cells.push_back(
-          {.op = op, .kind = kind, .mtu = mtu, .family = family, .requester = requester});
+/// Adds cells, each with either end as the requester.
+class CellList {
+ public:
+  void add(Cell cell, std::initializer_list<Op> ops) {
+    for (cell.op = Op::send; const Op op : ops) {
+      cell.op = op;
+      for (const Requester requester : kRequesterList) {
+        cell.requester = requester;
+        cells_.push_back(cell);
+      }
     }
   }
+  std::vector<Cell> take() { return std::move(cells_); }
+
+ private:
+  std::vector<Cell> cells_;
+};
+
+void add_data(CellList& list) {
+  for (const uint32_t family : kFamilies) {
+    for (const uint32_t mtu : kMtus) {
+      list.add({.mtu = mtu, .family = family},
+               {Op::send, Op::send_imm, Op::write, Op::write_imm, Op::read});
+      list.add({.transport = Transport::uc, .mtu = mtu, .family = family},
+               {Op::send, Op::send_imm, Op::write, Op::write_imm});
+      list.add({.transport = Transport::ud, .mtu = mtu, .family = family},
+               {Op::send, Op::send_imm});
+    }
+    list.add({.family = family}, {Op::fetch_add, Op::cmp_swap});
+    list.add({.transport = Transport::ud, .kind = Kind::multicast, .family = family},
+             {Op::send, Op::send_imm});
+  }
+  list.add({.kind = Kind::burst}, {Op::send, Op::send_imm, Op::write, Op::write_imm, Op::read,
+                                   Op::fetch_add, Op::cmp_swap});
+  list.add({.transport = Transport::uc, .kind = Kind::burst},
+           {Op::send, Op::send_imm, Op::write, Op::write_imm});
+  list.add({.transport = Transport::ud, .kind = Kind::burst}, {Op::send, Op::send_imm});
+  list.add({.kind = Kind::wrap}, {Op::send, Op::write, Op::read, Op::fetch_add});
+  list.add({.transport = Transport::uc, .kind = Kind::wrap}, {Op::send, Op::write});
+  list.add({.kind = Kind::srq}, {Op::send, Op::send_imm, Op::write_imm});
+  list.add({.transport = Transport::ud, .kind = Kind::srq}, {Op::send});
+  list.add({.kind = Kind::window}, {Op::send_inv, Op::write, Op::read, Op::fetch_add});
+}
+
+void add_errors(CellList& list) {
+  list.add({.kind = Kind::rnr}, {Op::send, Op::send_imm, Op::write_imm});
+  list.add({.kind = Kind::rnr_limit}, {Op::send});
+  for (const Kind kind : {Kind::bad_key, Kind::bad_range, Kind::mr_right, Kind::qp_right}) {
+    list.add({.kind = kind}, {Op::write, Op::read, Op::fetch_add});
+  }
+  list.add({.kind = Kind::too_long}, {Op::send, Op::send_imm});
+  list.add({.kind = Kind::gone}, {Op::send, Op::read});
+  list.add({.transport = Transport::ud, .kind = Kind::bad_qkey}, {Op::send});
 }
 
 }  // namespace
@@ -82,26 +130,10 @@ roce::Result<Cell> parse_cell(std::string_view text) {
 }
 
 std::vector<Cell> all_cells() {
-  std::vector<Cell> cells;
-  for (const uint32_t family : {4U, 6U}) {
-    for (const uint32_t mtu : kMtus) {
-      add(cells, Kind::sizes, {Op::send, Op::send_imm, Op::write, Op::write_imm, Op::read}, mtu,
-          family);
-    }
-    add(cells, Kind::sizes, {Op::fetch_add, Op::cmp_swap}, 1024, family);
-  }
-  add(cells, Kind::burst,
-      {Op::send, Op::send_imm, Op::write, Op::write_imm, Op::read, Op::fetch_add, Op::cmp_swap});
-  add(cells, Kind::wrap, {Op::send, Op::write, Op::read, Op::fetch_add});
-  add(cells, Kind::rnr, {Op::send, Op::send_imm, Op::write_imm});
-  add(cells, Kind::rnr_limit, {Op::send});
-  add(cells, Kind::bad_key, {Op::write, Op::read, Op::fetch_add});
-  add(cells, Kind::bad_range, {Op::write, Op::read, Op::fetch_add});
-  add(cells, Kind::mr_right, {Op::write, Op::read, Op::fetch_add});
-  add(cells, Kind::qp_right, {Op::write, Op::read, Op::fetch_add});
-  add(cells, Kind::too_long, {Op::send, Op::send_imm});
-  add(cells, Kind::gone, {Op::send, Op::read});
-  return cells;
+  CellList list;
+  add_data(list);
+  add_errors(list);
+  return list.take();
 }
 
 roce::Result<std::vector<Cell>> matching(std::vector<Cell> cells, const std::string& pattern) {
@@ -121,7 +153,7 @@ bool is_atomic(Op op) {
 }
 
 bool takes_receive(Op op) {
-  return op == Op::send || op == Op::send_imm || op == Op::write_imm;
+  return op == Op::send || op == Op::send_imm || op == Op::send_inv || op == Op::write_imm;
 }
 
 bool has_immediate(Op op) {
@@ -131,6 +163,7 @@ bool has_immediate(Op op) {
 ibv_wr_opcode opcode_of(Op op) {
   constexpr std::array kOpcodes{IBV_WR_SEND,
                                 IBV_WR_SEND_WITH_IMM,
+                                IBV_WR_SEND_WITH_INV,
                                 IBV_WR_RDMA_WRITE,
                                 IBV_WR_RDMA_WRITE_WITH_IMM,
                                 IBV_WR_RDMA_READ,
@@ -143,14 +176,21 @@ std::vector<uint32_t> sizes_of(const Cell& cell) {
   if (is_atomic(cell.op)) {
     return std::vector<uint32_t>(kAtomics, kAtomicBytes);
   }
-  return {0, 1, 3, cell.mtu - 1, cell.mtu, cell.mtu + 1, kLarge};
+  std::vector<uint32_t> sizes{0, 1, 3, cell.mtu - 1, cell.mtu};
+  if (cell.transport != Transport::ud) {
+    sizes.insert(sizes.end(),
+                 {cell.mtu + 1, cell.transport == Transport::rc ? kLarge : kLargeUnreliable});
+  }
+  return sizes;
 }
 
 std::vector<uint32_t> burst_of(const Cell& cell) {
   if (is_atomic(cell.op)) {
     return std::vector<uint32_t>(kBurst, kAtomicBytes);
   }
-  const std::array<uint32_t, 6> mix{64, cell.mtu, 3 * cell.mtu + 7, 0, 5, 2 * cell.mtu};
+  const uint32_t packets = cell.transport == Transport::ud ? 0 : 1;
+  const std::array<uint32_t, 6> mix{64, cell.mtu,     packets * 3 * cell.mtu + 7,
+                                    0,  cell.mtu - 1, (1 + packets) * cell.mtu};
   std::vector<uint32_t> sizes;
   for (uint32_t i = 0; i < kBurst; ++i) {
     sizes.push_back(mix[i % mix.size()]);

@@ -14,9 +14,9 @@
 
 namespace uroce::rxe {
 
-enum class Transport : uint8_t { rc };
+enum class Transport : uint8_t { rc, uc, ud };
 
-enum class Op : uint8_t { send, send_imm, write, write_imm, read, fetch_add, cmp_swap };
+enum class Op : uint8_t { send, send_imm, send_inv, write, write_imm, read, fetch_add, cmp_swap };
 
 /// What is done with the operation.
 enum class Kind : uint8_t {
@@ -31,6 +31,10 @@ enum class Kind : uint8_t {
   qp_right,   ///< the queue pair does not permit it
   too_long,   ///< longer than the receive posted for it
   gone,       ///< the responder's queue pair is destroyed before
+  srq,        ///< sizes, received through a shared receive queue
+  window,     ///< through a memory window, which is then revoked and tried again
+  multicast,  ///< sizes, to a group that the responder has joined
+  bad_qkey,   ///< a datagram with a wrong Q_Key, then one with the right one
 };
 
 /// Which end requests: uroce, or the end that runs over libibverbs.

@@ -30,14 +30,22 @@ inline constexpr uint8_t kOutstandingReads = 4;
 inline constexpr uint8_t kPort = 1;
 inline constexpr uint8_t kHopLimit = 64;
 
+inline constexpr uint32_t kQkey = 0x11223344;
+/// The QPN that datagrams to a group carry.
+inline constexpr uint32_t kMulticastQpn = 0xffffff;
+
 /// How a queue pair is made.
 struct QpSetup {
-  uint32_t family = 4;   ///< of the addresses: 4 or 6
-  uint32_t mtu = 1024;   ///< path MTU in bytes
-  uint32_t psn = 0;      ///< the first to be sent
-  int qp_access = 0;     ///< what the other end may do, as in ibv_qp_attr
-  int mr_access = 0;     ///< as in ibv_reg_mr
-  uint8_t timeout = 18;  ///< 1.07 s: an emulated machine on busy CPUs stalls for long
+  ibv_qp_type type = IBV_QPT_RC;
+  bool srq = false;          ///< it receives through a shared receive queue
+  bool to_group = false;     ///< UD: sends go to group_of(family)
+  bool joins_group = false;  ///< UD: it receives what goes there
+  uint32_t family = 4;       ///< of the addresses: 4 or 6
+  uint32_t mtu = 1024;       ///< path MTU in bytes
+  uint32_t psn = 0;          ///< the first to be sent
+  int qp_access = 0;         ///< what the other end may do, as in ibv_qp_attr
+  int mr_access = 0;         ///< as in ibv_reg_mr
+  uint8_t timeout = 18;      ///< 1.07 s: an emulated machine on busy CPUs stalls for long
   uint8_t retry_count = 7;
   uint8_t rnr_retry = 7;
   uint8_t min_rnr_timer = 14;  ///< 1.28 ms
@@ -60,6 +68,12 @@ class End {
   /// 1 when there was a completion, 0 when there was none, else a negative errno.
   virtual int poll(ibv_wc& wc) = 0;
   virtual ibv_qp_state state() = 0;
+  /// UD, after connect(): the way to the other end, or to the group.
+  virtual ibv_ah* address_handle() = 0;
+  /// A memory window of type 2, not bound yet; lives as long as this.
+  virtual roce::Result<ibv_mw*> make_window() = 0;
+  /// The region that is all of memory().
+  virtual ibv_mr* region() = 0;
   /// Destroys the queue pair; afterwards only the destructor may be called.
   virtual void destroy_qp() = 0;
 };
@@ -74,6 +88,14 @@ class Opener {
   /// A moment for the device while nothing else is to be done.
   virtual void progress() = 0;
 };
+
+/// The multicast group of the tests.
+ibv_gid group_of(uint32_t family);
+
+ibv_qp_init_attr init_attributes_of(const QpSetup& setup);
+
+/// The way to the other end, or to the group.
+ibv_ah_attr way_to(const QpSetup& setup, const app::Gid& peer, int gid_index);
 
 /// Fill an attribute set for the steps to INIT, RTR and RTS; each returns its mask.
 int init_attributes(const QpSetup& setup, ibv_qp_attr& attr);

@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ibv_end.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -29,8 +34,14 @@ Status refused(std::string_view call, int code) {
   return roce::failure(code, fmt::format("{}: {}", call, app::text_of_errno(code)));
 }
 
+struct LocalAddress {
+  int gid_index;
+  Gid gid;
+  uint32_t interface;
+};
+
 /// The first RoCE v2 GID of the family that is not link-local.
-Result<std::pair<int, Gid>> find_gid(ibv_context* context, uint32_t family) {
+Result<LocalAddress> find_gid(ibv_context* context, uint32_t family) {
   std::array<ibv_gid_entry, kMaxGids> entries{};
   const ssize_t count = ibv_query_gid_table(context, entries.data(), entries.size(), 0);
   for (ssize_t i = 0; i < count; ++i) {
@@ -39,12 +50,37 @@ Result<std::pair<int, Gid>> find_gid(ibv_context* context, uint32_t family) {
     std::memcpy(gid.bytes.data(), entry.gid.raw, sizeof entry.gid.raw);
     if (entry.gid_type == IBV_GID_TYPE_ROCE_V2 && gid.is_ipv4() == (family == 4) &&
         !gid.ipv6().is_link_local()) {
-      return std::pair(static_cast<int>(entry.gid_index), gid);
+      return LocalAddress{static_cast<int>(entry.gid_index), gid, entry.ndev_ifindex};
     }
   }
   return roce::failure(ENOENT, fmt::format("{} has no RoCE v2 GID of an IPv{} address; give its "
                                            "network interface one",
                                            ibv_get_device_name(context->device), family));
+}
+
+/// Joins the group as a plain socket does; -1 with errno set, else the socket. Soft-RoCE up to some
+/// kernel joins with the NIC only, and the IP layer then drops what comes for the group.
+int join_with_ip(uint32_t family, uint32_t interface) {
+  const bool v4 = family == 4;
+  const ibv_gid group = group_of(family);
+  group_req request{};
+  request.gr_interface = interface;
+  if (v4) {
+    auto* const address = reinterpret_cast<sockaddr_in*>(&request.gr_group);
+    address->sin_family = AF_INET;
+    std::memcpy(&address->sin_addr, group.raw + 12, sizeof address->sin_addr);
+  } else {
+    auto* const address = reinterpret_cast<sockaddr_in6*>(&request.gr_group);
+    address->sin6_family = AF_INET6;
+    std::memcpy(&address->sin6_addr, group.raw, sizeof address->sin6_addr);
+  }
+  const int fd = ::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0 && setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, MCAST_JOIN_GROUP, &request,
+                            sizeof request) != 0) {
+    ::close(fd);
+    return -1;
+  }
+  return fd;
 }
 
 class IbvEnd final : public End {
@@ -64,24 +100,43 @@ class IbvEnd final : public End {
   int post_receive(ibv_recv_wr* wr) override;
   int poll(ibv_wc& wc) override;
   ibv_qp_state state() override;
+  ibv_ah* address_handle() override { return ah_; }
+  Result<ibv_mw*> make_window() override;
+  ibv_mr* region() override { return mr_; }
   void destroy_qp() override;
 
  private:
   Status make_objects();
+  Status make_datagram_ways(const app::EndAddress& peer);
 
   ibv_context* const context_;
   const QpSetup setup_;
-  int gid_index_ = 0;
-  Gid gid_;
+  LocalAddress local_{};
+  int group_socket_ = -1;
   HostMemory memory_;
   ibv_pd* pd_ = nullptr;
   ibv_cq* cq_ = nullptr;
   ibv_mr* mr_ = nullptr;
+  ibv_mw* window_ = nullptr;
+  ibv_srq* srq_ = nullptr;
   ibv_qp* qp_ = nullptr;
+  ibv_ah* ah_ = nullptr;
 };
 
 IbvEnd::~IbvEnd() {
+  if (group_socket_ >= 0) {
+    ::close(group_socket_);
+  }
+  if (ah_ != nullptr) {
+    ibv_destroy_ah(ah_);
+  }
   destroy_qp();
+  if (srq_ != nullptr) {
+    ibv_destroy_srq(srq_);
+  }
+  if (window_ != nullptr) {
+    ibv_dealloc_mw(window_);
+  }
   if (mr_ != nullptr) {
     ibv_dereg_mr(mr_);
   }
@@ -106,15 +161,18 @@ Status IbvEnd::make_objects() {
   if (mr_ == nullptr) {
     return refused("ibv_reg_mr", errno);
   }
-  ibv_qp_init_attr init{};
-  init.qp_type = IBV_QPT_RC;
+  if (setup_.srq) {
+    ibv_srq_init_attr wanted{};
+    wanted.attr = {.max_wr = kQueueDepth, .max_sge = 1, .srq_limit = 0};
+    srq_ = ibv_create_srq(pd_, &wanted);
+    if (srq_ == nullptr) {
+      return refused("ibv_create_srq", errno);
+    }
+  }
+  ibv_qp_init_attr init = init_attributes_of(setup_);
   init.send_cq = cq_;
   init.recv_cq = cq_;
-  init.cap = {.max_send_wr = kQueueDepth,
-              .max_recv_wr = kQueueDepth,
-              .max_send_sge = 1,
-              .max_recv_sge = 1,
-              .max_inline_data = 0};
+  init.srq = srq_;
   qp_ = ibv_create_qp(pd_, &init);
   return qp_ == nullptr ? refused("ibv_create_qp", errno) : Status{};
 }
@@ -124,7 +182,7 @@ Status IbvEnd::prepare() {
   if (!gid) {
     return tl::make_unexpected(gid.error());
   }
-  std::tie(gid_index_, gid_) = *gid;
+  local_ = *gid;
   auto memory = HostMemory::allocate(kMemory);
   if (!memory) {
     return tl::make_unexpected(memory.error());
@@ -140,7 +198,7 @@ Status IbvEnd::prepare() {
 }
 
 app::EndAddress IbvEnd::address() const {
-  return {.gid = gid_,
+  return {.gid = local_.gid,
           .qps = {{.qpn = qp_->qp_num,
                    .psn = setup_.psn,
                    .rkey = mr_->rkey,
@@ -150,13 +208,41 @@ app::EndAddress IbvEnd::address() const {
 
 Status IbvEnd::connect(const app::EndAddress& peer) {
   ibv_qp_attr attr;
-  int mask = rtr_attributes(setup_, peer, gid_index_, attr);
+  int mask = rtr_attributes(setup_, peer, local_.gid_index, attr);
   if (const int rc = ibv_modify_qp(qp_, &attr, mask); rc != 0) {
     return refused("ibv_modify_qp to RTR", rc);
   }
   mask = rts_attributes(setup_, attr);
-  const int rc = ibv_modify_qp(qp_, &attr, mask);
-  return rc == 0 ? Status{} : refused("ibv_modify_qp to RTS", rc);
+  if (const int rc = ibv_modify_qp(qp_, &attr, mask); rc != 0) {
+    return refused("ibv_modify_qp to RTS", rc);
+  }
+  return setup_.type == IBV_QPT_UD ? make_datagram_ways(peer) : Status{};
+}
+
+Status IbvEnd::make_datagram_ways(const app::EndAddress& peer) {
+  ibv_ah_attr way = way_to(setup_, peer.gid, local_.gid_index);
+  ah_ = ibv_create_ah(pd_, &way);
+  if (ah_ == nullptr) {
+    return refused("ibv_create_ah", errno);
+  }
+  if (!setup_.joins_group) {
+    return {};
+  }
+  group_socket_ = join_with_ip(setup_.family, local_.interface);
+  if (group_socket_ < 0) {
+    return refused("joining the group", errno);
+  }
+  const ibv_gid group = group_of(setup_.family);
+  const int rc = ibv_attach_mcast(qp_, &group, 0);
+  return rc == 0 ? Status{} : refused("ibv_attach_mcast", rc);
+}
+
+Result<ibv_mw*> IbvEnd::make_window() {
+  window_ = ibv_alloc_mw(pd_, IBV_MW_TYPE_2);
+  if (window_ == nullptr) {
+    return tl::make_unexpected(refused("ibv_alloc_mw", errno).error());
+  }
+  return window_;
 }
 
 int IbvEnd::post_send(ibv_send_wr* wr) {
@@ -166,7 +252,7 @@ int IbvEnd::post_send(ibv_send_wr* wr) {
 
 int IbvEnd::post_receive(ibv_recv_wr* wr) {
   ibv_recv_wr* bad = nullptr;
-  return ibv_post_recv(qp_, wr, &bad);
+  return srq_ != nullptr ? ibv_post_srq_recv(srq_, wr, &bad) : ibv_post_recv(qp_, wr, &bad);
 }
 
 int IbvEnd::poll(ibv_wc& wc) {

@@ -31,12 +31,15 @@ int right_of(Op op) {
   return op == Op::read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
 }
 
-QpSetup setup_of(const Cell& cell) {
+QpSetup setup_of(const Cell& cell, bool requests) {
   QpSetup setup{.family = cell.family,
                 .mtu = cell.mtu,
                 .psn = std::random_device()() & kPsnMask,
                 .qp_access = kRemote,
                 .mr_access = kRemote | IBV_ACCESS_LOCAL_WRITE};
+  setup.type = cell.transport == Transport::rc   ? IBV_QPT_RC
+               : cell.transport == Transport::uc ? IBV_QPT_UC
+                                                 : IBV_QPT_UD;
   switch (cell.kind) {
     case Kind::wrap:
       setup.psn = kPsnBeforeWrap;
@@ -46,6 +49,16 @@ QpSetup setup_of(const Cell& cell) {
       break;
     case Kind::qp_right:
       setup.qp_access &= ~right_of(cell.op);
+      break;
+    case Kind::srq:
+      setup.srq = true;
+      break;
+    case Kind::window:
+      setup.mr_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND;
+      break;
+    case Kind::multicast:
+      setup.to_group = requests;
+      setup.joins_group = !requests;
       break;
     case Kind::rnr_limit:
       setup.rnr_retry = kFewRetries;
@@ -95,7 +108,8 @@ Result<std::string> agree(const std::string& deviation, app::SideChannel& channe
 
 Result<std::string> play_part(const Cell& cell, Opener& opener, app::SideChannel& channel,
                               bool is_uroce) {
-  const auto end = opener.open(setup_of(cell));
+  const bool requests = (cell.requester == Requester::uroce) == is_uroce;
+  const auto end = opener.open(setup_of(cell, requests));
   if (!end) {
     return tl::make_unexpected(end.error());
   }
@@ -111,7 +125,6 @@ Result<std::string> play_part(const Cell& cell, Opener& opener, app::SideChannel
                     .channel = channel,
                     .is_uroce = is_uroce,
                     .deviation = deviation};
-  const bool requests = (cell.requester == Requester::uroce) == is_uroce;
   const Status done = requests ? RequesterPart(scene).run() : ResponderPart(scene).run();
   if (!done) {
     return tl::make_unexpected(done.error());

@@ -25,6 +25,8 @@ constexpr std::chrono::seconds kCompletionLimit{20};
 constexpr uint32_t kGuardBytes = 64;
 constexpr uint8_t kGuard = 0xa5;
 constexpr size_t kPlaceAlignment = 64;
+constexpr uint32_t kGrhBytes = 40;
+constexpr std::chrono::seconds kArrivalLimit{5};
 // Messages of seed 4 begin like a VLAN tag, which tshark then looks for in vain.
 constexpr uint64_t kSeed = 5;
 
@@ -71,6 +73,23 @@ Result<ibv_wc> Part::await(std::string_view what) {
                  fmt::format("no completion of {} within {} s", what, kCompletionLimit.count()));
 }
 
+Status Part::await_own(ibv_wc_opcode opcode, std::string_view what) {
+  const auto wc = await(what);
+  if (!wc) {
+    return tl::make_unexpected(wc.error());
+  }
+  if (wc->status != IBV_WC_SUCCESS || wc->opcode != opcode) {
+    return failure(
+        EIO, fmt::format("{} completed with '{}', opcode {}", what,
+                         roce::verbs::wc_status_name(wc->status), static_cast<int>(wc->opcode)));
+  }
+  return {};
+}
+
+uint32_t Part::grh_bytes() const {
+  return cell().transport == Transport::ud ? kGrhBytes : 0;
+}
+
 Status Part::stay_quiet(std::chrono::milliseconds time) {
   const auto limit = Clock::now() + time;
   ibv_wc wc{};
@@ -113,8 +132,12 @@ Status Part::expect_status(ibv_wc_status found, ibv_wc_status right,
   if (found != known_deviation) {
     return failure(EIO, "completion with " + text);
   }
-  scene_.deviation += (scene_.deviation.empty() ? "" : "; ") + text;
+  note_deviation(text);
   return {};
+}
+
+void Part::note_deviation(const std::string& text) {
+  scene_.deviation += (scene_.deviation.empty() ? "" : "; ") + text;
 }
 
 void Part::fill(size_t offset, uint32_t size, size_t message) {
@@ -123,6 +146,14 @@ void Part::fill(size_t offset, uint32_t size, size_t message) {
 
 void Part::guard(size_t offset, uint32_t size) {
   std::ranges::fill(end().memory().subspan(offset, size + kGuardBytes), kGuard);
+}
+
+void Part::wait_for(size_t offset, uint32_t size, size_t message) {
+  const auto limit = Clock::now() + kArrivalLimit;
+  const app::Pattern pattern(kSeed);
+  while (pattern.check(end().memory().subspan(offset, size), message) && Clock::now() < limit) {
+    scene_.opener.progress();
+  }
 }
 
 Status Part::check(size_t offset, uint32_t size, size_t message) {
@@ -158,7 +189,8 @@ std::vector<size_t> Part::places(std::span<const uint32_t> sizes) {
   size_t at = 0;
   for (const uint32_t size : sizes) {
     offsets.push_back(at);
-    at += (size + kGuardBytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+    at +=
+        (size + kGrhBytes + kGuardBytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
   }
   return offsets;
 }

@@ -59,8 +59,13 @@ class Part {
   roce::Result<ibv_wc> await(std::string_view what);
   /// Fails if a completion is there, or comes within `time`.
   roce::Status stay_quiet(std::chrono::milliseconds time);
+  /// The next completion, which must be of that opcode and succeed.
+  roce::Status await_own(ibv_wc_opcode opcode, std::string_view what);
   /// Waits for the other end to get to the point of that name.
   roce::Status meet(std::string_view name, size_t message);
+  app::SideChannel& channel() const { return scene_.channel; }
+  /// What lies in front of the payload of a datagram that was received.
+  uint32_t grh_bytes() const;
   /// Lets the device work for that long.
   void linger(std::chrono::milliseconds time);
   /// Fails unless uroce's queue pair is in that state; that of the other end is its own affair.
@@ -69,10 +74,15 @@ class Part {
   roce::Status expect_status(ibv_wc_status found, ibv_wc_status right,
                              std::optional<ibv_wc_status> known_deviation);
 
+  /// Notes what the peer did otherwise than the specification says.
+  void note_deviation(const std::string& text);
+
   /// Fills a message that leaves from `offset` of the memory.
   void fill(size_t offset, uint32_t size, size_t message);
   /// Marks where a message is to arrive.
   void guard(size_t offset, uint32_t size);
+  /// Waits for a message that comes without a completion and an acknowledgement.
+  void wait_for(size_t offset, uint32_t size, size_t message);
   /// Fails unless the message is there, and nothing behind it was touched.
   roce::Status check(size_t offset, uint32_t size, size_t message);
   roce::Status check_guard(size_t offset, uint32_t size);

@@ -3,6 +3,7 @@
 #include "requester.h"
 
 #include <cerrno>
+#include <string>
 
 #include <fmt/format.h>
 #include <roce/verbs.h>
@@ -17,6 +18,7 @@ ibv_wc_opcode completion_of(Op op) {
   switch (op) {
     case Op::send:
     case Op::send_imm:
+    case Op::send_inv:
       return IBV_WC_SEND;
     case Op::write:
     case Op::write_imm:
@@ -41,6 +43,7 @@ ibv_wc_status right_status(Kind kind) {
     case Kind::bad_key:
     case Kind::bad_range:
     case Kind::mr_right:
+    case Kind::window:
       return IBV_WC_REM_ACCESS_ERR;
     case Kind::qp_right:
     case Kind::too_long:
@@ -68,11 +71,17 @@ Status RequesterPart::run() {
   switch (cell().kind) {
     case Kind::sizes:
     case Kind::wrap:
+    case Kind::srq:
+    case Kind::multicast:
       return one_by_one();
     case Kind::burst:
       return at_once();
     case Kind::rnr:
       return to_late_receive();
+    case Kind::window:
+      return by_window();
+    case Kind::bad_qkey:
+      return with_wrong_qkey();
     default:
       return to_fail();
   }
@@ -120,7 +129,24 @@ void RequesterPart::write_wr(const Request& request, ibv_send_wr& wr, ibv_sge& s
     wr.imm_data = immediate_of(request.message);
   }
   const app::QpAddress& remote = peer();
-  const uint32_t key = cell().kind == Kind::bad_key ? remote.rkey ^ 1U : remote.rkey;
+  if (cell().transport == Transport::ud) {
+    const bool to_group = cell().kind == Kind::multicast;
+    wr.wr.ud = {.ah = end().address_handle(),
+                .remote_qpn = to_group ? kMulticastQpn : remote.qpn,
+                .remote_qkey = kQkey ^ wrong_qkey_bits_};
+    return;
+  }
+  uint32_t key = cell().kind == Kind::bad_key ? remote.rkey ^ 1U : remote.rkey;
+  if (cell().kind == Kind::window) {
+    key = window_key_;
+    wr.opcode = revoking_                   ? IBV_WR_SEND_WITH_INV
+                : cell().op == Op::send_inv ? IBV_WR_RDMA_WRITE
+                                            : wr.opcode;
+  }
+  if (wr.opcode == IBV_WR_SEND_WITH_INV) {
+    wr.invalidate_rkey = key;
+    return;
+  }
   const uint64_t area = cell().op == Op::read ? kSource : kTarget;
   const uint64_t where = cell().kind == Kind::bad_range
                              ? remote.va + remote.length
@@ -153,7 +179,7 @@ Status RequesterPart::finish(const Request& request) {
     return tl::make_unexpected(wc.error());
   }
   if (wc->status != IBV_WC_SUCCESS || wc->wr_id != request.message ||
-      wc->opcode != completion_of(cell().op)) {
+      (wc->opcode != completion_of(cell().op) && cell().op != Op::send_inv)) {
     return failure(
         EIO, fmt::format("request {} of {} bytes completed with '{}', opcode {}, wr_id {}",
                          request.message, request.size, roce::verbs::wc_status_name(wc->status),
@@ -222,21 +248,25 @@ Status RequesterPart::to_late_receive() {
   return done ? meet("sent", 0) : done;
 }
 
-// The second request was never executed, and is flushed.
 Status RequesterPart::to_fail() {
   const uint32_t size = is_atomic(cell().op) ? sizeof(uint64_t) : kMessage;
   Status done = meet("set", 0);
   if (done) {
-    done = post(requests({size, size}, true));
+    done = fail_two(requests({size, size}, true));
   }
-  if (!done) {
+  return done ? meet("failed", 0) : done;
+}
+
+// The second request was never executed, and is flushed.
+Status RequesterPart::fail_two(const std::vector<Request>& two) {
+  if (auto done = post(two); !done) {
     return done;
   }
   const auto first = await("the request that is to fail");
   if (!first) {
     return tl::make_unexpected(first.error());
   }
-  done = expect_status(first->status, right_status(cell().kind), known_deviation(cell()));
+  Status done = expect_status(first->status, right_status(cell().kind), known_deviation(cell()));
   if (!done) {
     return done;
   }
@@ -245,10 +275,57 @@ Status RequesterPart::to_fail() {
     return tl::make_unexpected(second.error());
   }
   done = expect_status(second->status, IBV_WC_WR_FLUSH_ERR, std::nullopt);
+  return done ? expect_state(IBV_QPS_ERR) : done;
+}
+
+// Through the window while it is there, and again when it has been revoked: by a SEND, or by the
+// responder itself.
+Status RequesterPart::by_window() {
+  const auto key = channel().receive_line("the window's key");
+  if (!key) {
+    return tl::make_unexpected(key.error());
+  }
+  window_key_ = static_cast<uint32_t>(std::stoul(*key));
+  const uint32_t size = is_atomic(cell().op) ? sizeof(uint64_t) : kMessage;
+  const std::vector<Request> list = requests({size, size}, true);
+  Status done = post({list[0]});
   if (done) {
-    done = expect_state(IBV_QPS_ERR);
+    done = finish(list[0]);
+  }
+  if (done) {
+    done = meet("used", 0);
+  }
+  if (done && cell().op == Op::send_inv) {
+    revoking_ = true;
+    done = post({list[1]});
+    if (done) {
+      done = finish(list[1]);
+    }
+    revoking_ = false;
+  }
+  if (done) {
+    done = meet("revoked", 0);
+  }
+  if (done) {
+    done = fail_two(list);
   }
   return done ? meet("failed", 0) : done;
+}
+
+// Nobody says anything about the first datagram.
+Status RequesterPart::with_wrong_qkey() {
+  const std::vector<Request> list = requests({kMessage, kMessage}, true);
+  Status done = meet("set", 0);
+  for (const Request& request : list) {
+    wrong_qkey_bits_ = request.message == 0 ? 1 : 0;
+    if (done) {
+      done = post({request});
+    }
+    if (done) {
+      done = finish(request);
+    }
+  }
+  return done ? meet("sent", 0) : done;
 }
 
 }  // namespace uroce::rxe

@@ -26,12 +26,19 @@ class RequesterPart : public Part {
   void write_wr(const Request& request, ibv_send_wr& wr, ibv_sge& sge);
   roce::Status post(const std::vector<Request>& requests);
   roce::Status finish(const Request& request);
+  roce::Status fail_two(const std::vector<Request>& requests);
   roce::Status check_result(const Request& request);
 
   roce::Status one_by_one();
   roce::Status at_once();
   roce::Status to_late_receive();
   roce::Status to_fail();
+  roce::Status by_window();
+  roce::Status with_wrong_qkey();
+
+  uint32_t window_key_ = 0;
+  bool revoking_ = false;  ///< the SEND that invalidates the window
+  uint32_t wrong_qkey_bits_ = 0;
 };
 
 }  // namespace uroce::rxe

@@ -28,6 +28,12 @@ class ResponderPart : public Part {
   roce::Status to_fail();
   roce::Status prepare_to_fail();
   roce::Status check_failed_receives();
+  roce::Status give_window();
+  roce::Status bind_window();
+  roce::Status revoke_window();
+  roce::Status check_wrong_qkey();
+
+  uint32_t window_key_ = 0;
 };
 
 }  // namespace uroce::rxe

@@ -69,6 +69,9 @@ class UroceEnd final : public End {
   int post_receive(ibv_recv_wr* wr) override;
   int poll(ibv_wc& wc) override;
   ibv_qp_state state() override { return qp_->query().qp_state; }
+  ibv_ah* address_handle() override { return ah_->ibv(); }
+  Result<ibv_mw*> make_window() override;
+  ibv_mr* region() override { return mr_->ibv(); }
   void destroy_qp() override { qp_.reset(); }
 
  private:
@@ -82,7 +85,10 @@ class UroceEnd final : public End {
   std::optional<verbs::Pd> pd_;
   std::optional<verbs::Cq> cq_;
   std::optional<verbs::Mr> mr_;
+  std::optional<verbs::Mw> window_;
+  std::optional<verbs::Srq> srq_;
   std::optional<verbs::Qp> qp_;
+  std::optional<verbs::Ah> ah_;
 };
 
 /// Moves what a set-up call made into its place.
@@ -104,15 +110,14 @@ Status UroceEnd::make_objects() {
   if (done) {
     done = take(device.reg_mr(*pd_, memory_.data(), memory_.size(), setup_.mr_access), mr_);
   }
+  if (done && setup_.srq) {
+    done =
+        take(device.create_srq(*pd_, {.max_wr = kQueueDepth, .max_sge = 1, .srq_limit = 0}), srq_);
+  }
   if (done) {
-    ibv_qp_init_attr init{};
-    init.qp_type = IBV_QPT_RC;
-    init.cap = {.max_send_wr = kQueueDepth,
-                .max_recv_wr = kQueueDepth,
-                .max_send_sge = 1,
-                .max_recv_sge = 1,
-                .max_inline_data = 0};
-    done = take(device.create_qp(*pd_, *cq_, *cq_, init), qp_);
+    done = take(
+        device.create_qp(*pd_, *cq_, *cq_, init_attributes_of(setup_), srq_ ? &*srq_ : nullptr),
+        qp_);
   }
   return done;
 }
@@ -152,7 +157,21 @@ Status UroceEnd::connect(const app::EndAddress& peer) {
     return done;
   }
   mask = rts_attributes(setup_, attr);
-  return qp_->modify(attr, mask);
+  Status done = qp_->modify(attr, mask);
+  if (done && setup_.type == IBV_QPT_UD) {
+    done = take(endpoint_.device().create_ah(*pd_, way_to(setup_, peer.gid, gid_index_)), ah_);
+  }
+  if (done && setup_.joins_group) {
+    done = qp_->attach_mcast(group_of(setup_.family));
+  }
+  return done;
+}
+
+Result<ibv_mw*> UroceEnd::make_window() {
+  if (auto done = take(endpoint_.device().alloc_mw(*pd_, IBV_MW_TYPE_2), window_); !done) {
+    return tl::make_unexpected(done.error());
+  }
+  return window_->ibv();
 }
 
 int UroceEnd::post_send(ibv_send_wr* wr) {
@@ -162,7 +181,7 @@ int UroceEnd::post_send(ibv_send_wr* wr) {
 
 int UroceEnd::post_receive(ibv_recv_wr* wr) {
   ibv_recv_wr* bad = nullptr;
-  return qp_->post_recv(wr, &bad);
+  return srq_ ? srq_->post_recv(wr, &bad) : qp_->post_recv(wr, &bad);
 }
 
 int UroceEnd::poll(ibv_wc& wc) {

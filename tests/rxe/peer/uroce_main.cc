@@ -28,17 +28,17 @@ constexpr std::string_view kProgram = "rxe-uroce-peer";
 constexpr std::chrono::seconds kConnectPatience{20};
 
 struct Options {
-  app::CommonOptions common;
+  app::RunOptions common;
   std::string only;
   bool list = false;
 };
 
-Result<app::SideChannel> connect(const app::CommonOptions& options, Opener& opener) {
+Result<app::SideChannel> connect(const app::RunOptions& options, Opener& opener) {
   return app::SideChannel::connect(options.host, options.port, waiting_with(opener),
                                    kConnectPatience);
 }
 
-Result<std::string> run_cell(const Cell& cell, const app::CommonOptions& options, Opener& opener) {
+Result<std::string> run_cell(const Cell& cell, const app::RunOptions& options, Opener& opener) {
   auto channel = connect(options, opener);
   if (!channel) {
     return tl::make_unexpected(channel.error());
@@ -107,16 +107,16 @@ int run(const Options& options, const std::vector<Cell>& cells, const roce::Conf
 }
 
 int main_with(int argc, char** argv) {
+  Options options;
   app::CommandLine line({.name = std::string(kProgram),
                          .description = "Takes rxe-ibv-peer at HOST through the cells of the "
-                                        "interoperability matrix."});
-  Options options;
+                                        "interoperability matrix."},
+                        options.common);
   line.app().add_option("--only", options.only, "cells whose name matches this pattern [all]");
   line.app().add_flag("--list", options.list, "print the cells' names and end");
   if (const auto code = line.parse(argc, argv)) {
     return *code;
   }
-  options.common = line.options();
   const auto cells = matching(all_cells(), options.only);
   if (!cells) {
     return app::report_failure(kProgram, cells.error());
