@@ -19,7 +19,7 @@ constexpr int kRounds = 16;
 constexpr roce::Duration kSilence = roce::Duration::from_s(10);
 
 bool drives(roce::Endpoint& endpoint) {
-  return endpoint.config().engine.drive == roce::Drive::rtc;
+  return endpoint.config().engine.drive != roce::Drive::lcore;
 }
 
 double seconds(roce::Duration time) {

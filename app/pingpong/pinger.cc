@@ -32,7 +32,7 @@ Pinger::Pinger(const Plan& plan, app::Rig& rig, app::RunWatch& watch)
       endpoint_(rig.session().endpoint()),
       watch_(watch),
       pattern_(plan.seed),
-      drives_(endpoint_.config().engine.drive == roce::Drive::rtc) {
+      drives_(endpoint_.config().engine.drive != roce::Drive::lcore) {
   const auto lanes = rig.lanes();
   for (size_t i = 0; i < lanes.size(); ++i) {
     lines_.push_back(

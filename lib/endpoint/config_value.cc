@@ -25,7 +25,7 @@ struct Words<Side> {
 };
 template <>
 struct Words<Drive> {
-  static constexpr std::array<std::string_view, 2> kList = {"rtc", "lcore"};
+  static constexpr std::array<std::string_view, 3> kList = {"rtc", "lcore", "assisted"};
 };
 
 template <class T>

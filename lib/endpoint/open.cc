@@ -91,6 +91,9 @@ Status Endpoint::State::open_device() {
     return device->start_thread(static_cast<int>(config.eal.cpu),
                                 [] { static_cast<void>(register_port_thread()); });
   }
+  if (config.engine.drive == Drive::assisted) {
+    return device->start_helper([] { static_cast<void>(register_port_thread()); });
+  }
   return {};
 }
 
@@ -134,7 +137,7 @@ const Config& Endpoint::config() const {
 }
 
 void Endpoint::poll() {
-  if (state_->config.engine.drive == Drive::rtc) {
+  if (state_->config.engine.drive != Drive::lcore) {
     state_->device->poll();
   } else {
     sched_yield();

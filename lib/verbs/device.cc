@@ -49,7 +49,13 @@ Status check_config(const DeviceConfig& config) {
 }  // namespace
 
 Device::Device(std::shared_ptr<detail::DeviceState> state) : state_(std::move(state)) {}
-Device::~Device() = default;
+
+/// Objects that the application has left behind keep the state alive; the engine must not run on,
+/// since its port goes.
+Device::~Device() {
+  state_->driver.retire();
+}
+
 
 Result<std::unique_ptr<Device>> Device::create(Port& port, Clock& clock, const EngineConfig& engine,
                                                DeviceConfig config) {
@@ -92,6 +98,9 @@ Instant Device::next_event() const {
 }
 Status Device::start_thread(int cpu, std::function<void()> on_start) {
   return state_->driver.start_thread(cpu, std::move(on_start));
+}
+Status Device::start_helper(std::function<void()> on_start) {
+  return state_->driver.start_helper(std::move(on_start));
 }
 void Device::stop_thread() {
   state_->driver.stop_thread();

@@ -5,8 +5,11 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 namespace roce::verbs {
 namespace {
@@ -17,11 +20,26 @@ constexpr uint32_t kPortNumber = 1;
 // An engine thread that shares its CPU lets others run after so many turns in which no frame came
 // or went; on a CPU of its own that costs nothing that could be measured.
 constexpr uint32_t kTurnsBeforeYield = 2048;
+// A helper that has had nothing to do for long (a program that waits for its user) sleeps between
+// turns, and looks so often whether the application has ceased to poll.
+constexpr uint32_t kTurnsBeforeSleep = 20 * kTurnsBeforeYield;
+constexpr auto kNap = std::chrono::microseconds(50);
 
 }  // namespace
 
 void Driver::poll() {
-  if (!thread_.joinable()) {
+  if (assisted_) {
+    if (try_own()) {
+      polled_.store(true, std::memory_order_relaxed);
+      const bool moved = turn();
+      quiet_polls_ = moved ? 0 : quiet_polls_ + 1;
+      const bool yields = quiet_polls_ % kTurnsBeforeYield == kTurnsBeforeYield - 1;
+      disown();
+      if (yields) {
+        sched_yield();
+      }
+    }
+  } else if (!thread_.joinable()) {
     turn();
   }
 }
@@ -53,7 +71,19 @@ void Driver::watch_link() {
   }
 }
 
+void Driver::own() {
+  while (!try_own()) {
+    sched_yield();
+  }
+}
+
 void Driver::run(const std::function<void()>& f) {
+  if (assisted_) {
+    own();
+    f();
+    disown();
+    return;
+  }
   const std::lock_guard one(callers_);
   if (!thread_.joinable()) {
     f();
@@ -115,6 +145,48 @@ Status Driver::start_thread(int cpu, std::function<void()> on_start) {
   return {};
 }
 
+Status Driver::start_helper(std::function<void()> on_start) {
+  const std::lock_guard one(callers_);
+  if (thread_.joinable()) {
+    return failure(EBUSY, "an engine thread is running already");
+  }
+  stop_.store(false);
+  assisted_ = true;
+  engine_.set_same_thread(false);
+  thread_ = std::thread([this, setup = std::move(on_start)] {
+    if (setup) {
+      setup();
+    }
+    help();
+  });
+  return {};
+}
+
+void Driver::help() {
+  uint32_t quiet = 0;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (polled_.exchange(false, std::memory_order_relaxed)) {
+      std::this_thread::sleep_for(kNap);
+      continue;
+    }
+    bool moved = false;
+    if (try_own()) {
+      moved = turn();
+      disown();
+    }
+    quiet = moved ? 0 : std::min(quiet + 1, kTurnsBeforeSleep);
+    rest(quiet);
+  }
+}
+
+void Driver::rest(uint32_t quiet_turns) {
+  if (quiet_turns >= kTurnsBeforeSleep) {
+    std::this_thread::sleep_for(kNap);
+  } else if (quiet_turns > 0 && quiet_turns % kTurnsBeforeYield == 0) {
+    sched_yield();
+  }
+}
+
 void Driver::stop_thread() {
   const std::lock_guard one(callers_);
   if (thread_.joinable()) {
@@ -122,10 +194,21 @@ void Driver::stop_thread() {
   }
 }
 
+void Driver::retire() {
+  constexpr int kLastTurns = 4;
+  run([this] {
+    for (int i = 0; i < kLastTurns; ++i) {
+      turn();
+    }
+  });
+  stop_thread();
+}
+
 void Driver::join() {
   stop_.store(true);
   thread_.join();
   engine_.set_same_thread(true);
+  assisted_ = false;
 }
 
 }  // namespace roce::verbs

@@ -1,5 +1,6 @@
-// Driver: runs an engine, either inside the caller's own poll() or on a thread of its own, and gets
-// control calls executed on whichever thread the engine belongs to.
+// Driver: runs an engine inside the caller's own poll(), or on a thread of its own, or assisted: in
+// whoever polls, and on a helper thread while nobody does. Gets control calls executed on whichever
+// thread the engine belongs to.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -25,7 +26,8 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  /// One turn of the engine on the calling thread. Does nothing while a thread drives it.
+  /// One turn of the engine on the calling thread. Does nothing while a thread drives it; assisted,
+  /// nothing while another thread is at it.
   void poll();
 
   /// Calls `f` on the engine's thread, between two turns, and returns when it is done.
@@ -35,13 +37,21 @@ class Driver {
   void collect_events();
 
   Status start_thread(int cpu, std::function<void()> on_start);
+  Status start_helper(std::function<void()> on_start);
   void stop_thread();
+  /// Sends what is still due and takes the engine out of service.
+  void retire();
 
  private:
   /// True when a frame came or went.
   bool turn();
   void watch_link();
   void loop();
+  void help();
+  void rest(uint32_t quiet_turns);
+  bool try_own() { return !owned_.exchange(true, std::memory_order_acquire); }
+  void own();
+  void disown() { owned_.store(false, std::memory_order_release); }
   void serve_call();
   void join();
 
@@ -52,6 +62,11 @@ class Driver {
   Instant next_link_check_;
   std::thread thread_;
   std::atomic<bool> stop_{false};
+  // Assisted: whoever sets `owned_` is the engine's thread until it clears it again.
+  bool assisted_ = false;
+  std::atomic<bool> owned_{false};
+  uint32_t quiet_polls_ = 0;  // the owner's
+  std::atomic<bool> polled_{false};  // by an application's thread since the helper last looked
   // One control call at a time: rare, and its caller waits anyway.
   std::mutex callers_;
   std::mutex mutex_;

@@ -204,6 +204,9 @@ Status Qp::modify(const ibv_qp_attr& attr, int attr_mask) {
     path = *made;
   }
   device.driver.run([&] {
+    if (to == roce::QpState::reset || to == roce::QpState::err) {
+      device.engine.answer_now(*qp.qp);
+    }
     qp.qp->core().path = path;
     qp.qp->core().pkey = pkey;
     apply(*qp.qp, to, merged);

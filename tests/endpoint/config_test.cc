@@ -235,7 +235,7 @@ TEST_F(ConfigTest, environment_and_flags_are_judged_like_the_file) {
   sources_.flags = {{"prot.mtu", "1500", "--set prot.mtu"}};
   EXPECT_THAT(refusal(), AllOf(StartsWith("flag --set prot.mtu"), HasSubstr("port.mtu?")));
   sources_.flags = {{"engine.drive", "irq", "--drive"}};
-  EXPECT_THAT(refusal(), AllOf(StartsWith("flag --drive: "), HasSubstr("rtc, lcore")));
+  EXPECT_THAT(refusal(), AllOf(StartsWith("flag --drive: "), HasSubstr("rtc, lcore, assisted")));
 }
 
 TEST_F(ConfigTest, settings_that_contradict_each_other_are_refused) {

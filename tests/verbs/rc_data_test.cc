@@ -192,5 +192,36 @@ TEST(RcData, TwoQueuePairsOfOneDeviceTalkToEachOther) {
   EXPECT_GT(pair.device(0).counters().looped_packets, 0u);
 }
 
+/// A program that ends as soon as it has its last message leaves its peer no unanswered send.
+TEST(RcData, AQueuePairThatGoesAcknowledgesWhatItHasReceived) {
+  for (const bool destroyed : {true, false}) {
+    RcRig rig;
+    std::optional<verbs::Qp> far =
+        *rig.b.device.create_qp(rig.b.pd, rig.b.cq, rig.b.cq, RigSide::init({}));
+    verbs::Qp near = *rig.a.device.create_qp(rig.a.pd, rig.a.cq, rig.a.cq, RigSide::init({}));
+    ASSERT_EQ(connect_rc(rig.pair, near, *far, {}), "");
+    ibv_sge sge = rig.b.sge(0, 100);
+    ibv_recv_wr recv{7, nullptr, &sge, 1};
+    ibv_recv_wr* bad_recv = nullptr;
+    ASSERT_EQ(far->post_recv(&recv, &bad_recv), 0);
+    ibv_send_wr wr = rig.a.request(1, IBV_WR_SEND, 0, 10);
+    ibv_send_wr* bad = nullptr;
+    ASSERT_EQ(near.post_send(&wr, &bad), 0);
+    rig.a.device.poll();
+    rig.b.device.poll();
+    ibv_wc wc[1];
+    ASSERT_EQ(rig.b.cq.poll(wc), 1);
+    if (destroyed) {
+      far.reset();
+    } else {
+      ibv_qp_attr attr{};
+      attr.qp_state = IBV_QPS_RESET;
+      ASSERT_TRUE(far->modify(attr, IBV_QP_STATE));
+    }
+    ASSERT_TRUE(rig.collect(1, 0));
+    EXPECT_EQ(rig.a.done[0].status, IBV_WC_SUCCESS) << destroyed;
+  }
+}
+
 }  // namespace
 }  // namespace roce::sim

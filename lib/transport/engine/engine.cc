@@ -349,7 +349,17 @@ void Engine::flush() {
   blank_ -= sent;
 }
 
+void Engine::answer_now(Qp& qp) {
+  if (qp.wants_turn()) {
+    qp.hurry();
+    active_.add(qp);
+    settle();
+    flush();
+  }
+}
+
 void Engine::destroy_qp(Qp& qp) {
+  answer_now(qp);
   doorbells_.take([this](Qp& rung) { active_.add(rung); });
   active_.remove(qp);
   wheel_.disarm(qp.schedule.id);

@@ -87,6 +87,9 @@ class Engine {
   Result<Qp*> create_qp(const QpSpec& spec) { return qps_.create(spec, now_); }
   /// The QP's completions stay in their CQs; see CompletionQueue::purge.
   void destroy_qp(Qp& qp);
+  /// Sends what the QP owes its peer, before it ceases to answer: the application has seen the
+  /// message, so its sender must learn that it has arrived.
+  void answer_now(Qp& qp);
   /// The QP receives what is sent to the group; ENOMEM at the limits of base/limits.h.
   Status join_group(Qp& qp, const Gid& group);
   void leave_group(const Qp& qp, const Gid& group);

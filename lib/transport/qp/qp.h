@@ -95,6 +95,8 @@ class Qp {
   void pull(Step& step);
   /// Something is left to be sent in the next turn, whatever else happens.
   bool wants_turn() const { return responder_.wants_tx(); }
+  /// The next pull() builds what the peer is owed, an ACK that waits for company included.
+  void hurry() { responder_.hurry(); }
   /// Some of what pull() builds may be for this node itself.
   bool may_loop_back() const {
     return core_.type == QpType::ud || core_.path.destination() == Path::Destination::local;

@@ -45,6 +45,8 @@ class Responder {
   /// Builds responses while the step has room.
   void pull(Step& step);
 
+  /// What is due is sent at the next pull(), without waiting for company.
+  void hurry() { ack_ripe_ = true; }
   /// Forgets what is due: the QP no longer answers.
   void silence();
 

@@ -28,8 +28,9 @@ enum class PortKind : uint8_t { virtio_user, memif, af_packet, af_xdp, tap, ring
 /// Which end of a two-process wire this is: `a` listens (vhost, memif server), `b` connects.
 enum class Side : uint8_t { a, b };
 
-/// Who polls the engine: the application's own thread (run to completion) or an lcore of its own.
-enum class Drive : uint8_t { rtc, lcore };
+/// Who polls the engine: the application's own thread (run to completion), an lcore of its own, or
+/// whichever thread polls, with a helper thread for when none does.
+enum class Drive : uint8_t { rtc, lcore, assisted };
 
 /// A peer whose MAC address is known beforehand and not asked for.
 struct StaticNeighbour {

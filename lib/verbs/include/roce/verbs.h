@@ -85,6 +85,11 @@ class Device {
   /// Hands the engine to a thread of its own that polls for ever, on `cpu` if that is not negative.
   /// `on_start` is called there first, once.
   Status start_thread(int cpu, std::function<void()> on_start = {});
+  /// Assisted: poll() may be called by any thread and drives the engine while no other does; a
+  /// helper thread drives it while nobody calls. All calls are then safe from any thread, except
+  /// that each queue is posted to and polled by one thread at a time. `on_start` is called on the
+  /// helper thread first, once.
+  Status start_helper(std::function<void()> on_start = {});
   /// Takes the engine back.
   void stop_thread();
 
