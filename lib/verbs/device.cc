@@ -56,7 +56,6 @@ Device::~Device() {
   state_->driver.retire();
 }
 
-
 Result<std::unique_ptr<Device>> Device::create(Port& port, Clock& clock, const EngineConfig& engine,
                                                DeviceConfig config) {
   if (const Status s = check_config(config); !s) {

@@ -65,7 +65,7 @@ class Driver {
   // Assisted: whoever sets `owned_` is the engine's thread until it clears it again.
   bool assisted_ = false;
   std::atomic<bool> owned_{false};
-  uint32_t quiet_polls_ = 0;  // the owner's
+  uint32_t quiet_polls_ = 0;         // the owner's
   std::atomic<bool> polled_{false};  // by an application's thread since the helper last looked
   // One control call at a time: rare, and its caller waits anyway.
   std::mutex callers_;
