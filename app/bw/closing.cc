@@ -35,7 +35,11 @@ std::string line_of(const Closing& closing) {
 }
 
 std::string line_of(const Answer& answer) {
-  return Json{{"checked", answer.checked}, {"wrong", answer.wrong}, {"first", answer.first}}.dump();
+  return Json{{"checked", answer.checked},
+              {"wrong", answer.wrong},
+              {"lost", answer.lost},
+              {"first", answer.first}}
+      .dump();
 }
 
 roce::Result<Closing> parse_closing(std::string_view line) {
@@ -50,6 +54,7 @@ roce::Result<Answer> parse_answer(std::string_view line) {
   return parse<Answer>(line, [](const Json& json) {
     return Answer{.checked = json.at("checked").get<uint64_t>(),
                   .wrong = json.at("wrong").get<uint64_t>(),
+                  .lost = json.at("lost").get<uint64_t>(),
                   .first = json.at("first").get<std::string>()};
   });
 }

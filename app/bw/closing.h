@@ -21,6 +21,7 @@ struct Closing {
 struct Answer {
   uint64_t checked = 0;  ///< messages of which every byte was compared
   uint64_t wrong = 0;
+  uint64_t lost = 0;
   std::string first;  ///< the first wrong byte, in words
 };
 

@@ -13,6 +13,7 @@ namespace uroce::bw {
 struct Findings {
   uint64_t checked = 0;  ///< messages of which every byte was compared
   uint64_t wrong = 0;    ///< of these, messages with a wrong byte
+  uint64_t lost = 0;     ///< messages that did not arrive, or only in part
   std::string first;     ///< the first wrong byte, in words
 
   void note(const std::optional<app::WrongByte>& found) {
@@ -25,6 +26,7 @@ struct Findings {
   void add(const Findings& other) {
     checked += other.checked;
     wrong += other.wrong;
+    lost += other.lost;
     first = first.empty() ? other.first : first;
   }
 };

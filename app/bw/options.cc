@@ -14,7 +14,7 @@ constexpr uint32_t kMaxDepth = 8192;
 app::Program program() {
   return {.name = std::string(kProgram),
           .description =
-              "Streams messages from one end to the other over RC and measures the "
+              "Streams messages from one end to the other and measures the "
               "rate. Start it without a host first, then with the first one's host.",
           .style = app::FlagStyle::perftest,
           .size = 65536,

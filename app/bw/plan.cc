@@ -17,8 +17,10 @@ constexpr uint64_t kMostPlaces = 512;
 
 Plan::Plan(const Options& options)
     : operation(options.operation),
+      transport(options.connection.transport),
+      srq(options.connection.use_srq),
       size(options.size),
-      stride((size + kCacheLine - 1) / kCacheLine * kCacheLine),
+      stride((head() + size + kCacheLine - 1) / kCacheLine * kCacheLine),
       places(options.validate
                  ? std::clamp(kValidatedBytes / options.qps / stride, kGroups, kMostPlaces) /
                        kGroups * kGroups
@@ -29,7 +31,8 @@ Plan::Plan(const Options& options)
       validate(options.validate),
       seed(options.seed.value_or(0)),
       send_depth(options.connection.send_depth),
-      recv_depth(options.connection.recv_depth) {
+      recv_depth(options.connection.recv_depth),
+      queue_pairs(options.qps) {
   if (validate) {
     send_depth = std::min(send_depth, static_cast<uint32_t>(places));
     recv_depth = std::min(recv_depth, static_cast<uint32_t>(places));
@@ -43,7 +46,8 @@ uint32_t Plan::send_queue(bool server) const {
 }
 
 uint32_t Plan::recv_queue(bool server) const {
-  return (server && takes_receive(operation) ? recv_depth : 0) + (credited() ? kNotices : 0);
+  const uint32_t messages = server && takes_receive(operation) ? recv_depth : 0;
+  return messages + (credited() ? kNotices * (srq ? queue_pairs : 1) : 0);
 }
 
 }  // namespace uroce::bw

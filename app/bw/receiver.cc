@@ -4,24 +4,26 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace uroce::bw {
 
-Receiver::Receiver(const Plan& plan, app::Lane& lane)
-    : plan_(plan), memory_(lane.memory.data()), pattern_(plan.seed) {
+Receiver::Receiver(const Plan& plan, app::Lane& lane, std::shared_ptr<app::Receives> receives)
+    : plan_(plan),
+      lane_(lane),
+      memory_(lane.memory.data()),
+      receives_(std::move(receives)),
+      pattern_(plan.seed) {
   if (plan.credited()) {
-    receives_.emplace(lane, app::Places{}, Plan::kNotices);
     credits_.emplace(lane, app::Messages{});
-  } else if (takes_receive(plan.operation)) {
-    const bool placed = plan.operation == app::Operation::send;
-    receives_.emplace(
-        lane, placed ? app::Places{memory_, plan.size, plan.stride, plan.places} : app::Places{},
-        plan.recv_depth);
   }
 }
 
-bool Receiver::prepare() {
+void Receiver::prepare() {
   if (plan_.operation == app::Operation::read) {
     for (uint64_t i = 0; i < plan_.peer_places(); ++i) {
       pattern_.fill({place_of(i, plan_.peer_places()), plan_.size}, i);
@@ -29,11 +31,6 @@ bool Receiver::prepare() {
   } else if (is_atomic(plan_.operation)) {
     app::set_word(memory_, app::word_before(0));
   }
-  if (receives_ && !receives_->post_all()) {
-    reason_ = receives_->reason();
-    return false;
-  }
-  return true;
 }
 
 int Receiver::take() {
@@ -44,58 +41,105 @@ int Receiver::take() {
   if (!receives_) {
     return 0;
   }
-  const int count = receives_->poll(
-      [this](const ibv_wc& wc) { return credits_ ? take_notice(wc) : take_message(wc); });
+  const int count = receives_->poll(lane_, [this](const ibv_wc& wc) { return take(wc); });
   if (count < 0 && reason_.empty()) {
     reason_ = receives_->reason();
   }
   return count;
 }
 
-/// Whether this can be the next message.
-bool Receiver::fits(const ibv_wc& wc) {
-  if (wc.byte_len != plan_.size) {
-    reason_ = fmt::format("message {} has {} bytes, not {}", received_, wc.byte_len, plan_.size);
-    return false;
-  }
-  const auto number = static_cast<uint32_t>(received_ + 1);
-  if (plan_.operation == app::Operation::write_imm && ntohl(wc.imm_data) != number) {
-    reason_ = fmt::format("immediate data {} came where {} were due", ntohl(wc.imm_data), number);
-    return false;
-  }
-  return true;
+bool Receiver::take(const ibv_wc& wc) {
+  const bool notice = plan_.credited() && wc.opcode == IBV_WC_RECV;
+  return notice ? take_notice(wc) : take_message(wc);
+}
+
+/// How far `number`, the 32 bits of it that came, is ahead of what is settled; nothing when it is
+/// known already, which only happens where packets may come twice.
+std::optional<uint32_t> Receiver::ahead(uint64_t number) {
+  const uint32_t distance = static_cast<uint32_t>(number) - static_cast<uint32_t>(settled_);
+  constexpr uint32_t kHalf = uint32_t{1} << 31U;
+  return distance == 0 || distance >= kHalf ? std::nullopt : std::optional(distance);
 }
 
 bool Receiver::take_message(const ibv_wc& wc) {
-  if (!fits(wc)) {
+  if (receives_->length_of(wc) != plan_.size && plan_.operation == app::Operation::send) {
+    reason_ = fmt::format("message {} has {} bytes, not {}", settled_, receives_->length_of(wc),
+                          plan_.size);
     return false;
   }
-  if (plan_.validate) {
-    const bool placed = plan_.operation == app::Operation::send;
-    const uint8_t* const at =
-        placed ? receives_->place_of(wc) : place_of(received_, plan_.peer_places());
-    findings_.note(pattern_.check({at, plan_.size}, received_));
+  const bool numbered = (wc.wc_flags & IBV_WC_WITH_IMM) != 0;
+  const auto distance = numbered ? ahead(ntohl(wc.imm_data)) : std::optional(1U);
+  if (!plan_.unreliable() && distance != 1U) {
+    reason_ =
+        fmt::format("immediate data {} came where {} were due", ntohl(wc.imm_data), settled_ + 1);
+    return false;
   }
+  if (!distance) {
+    return true;
+  }
+  skip_to(settled_ + *distance - 1);
+  if (plan_.validate) {
+    compare(plan_.operation == app::Operation::send ? receives_->place_of(wc)
+                                                    : place_of(settled_, plan_.peer_places()),
+            settled_);
+  }
+  ++settled_;
   ++received_;
   return true;
 }
 
-/// Compares the messages that a notice tells of, and lets the sender write there again.
+/// Settles the messages that a notice tells of, and lets the sender write there again.
 bool Receiver::take_notice(const ibv_wc& wc) {
-  const uint64_t count = ntohl(wc.imm_data);
-  if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || count > plan_.group()) {
-    reason_ = fmt::format("a notice of {} messages came where at most {} are in a group", count,
-                          plan_.group());
-    return false;
+  if (const auto distance = ahead(ntohl(wc.imm_data))) {
+    if (*distance > plan_.ring()) {
+      reason_ = fmt::format("a notice of {} messages came where at most {} are under way",
+                            *distance, plan_.ring());
+      return false;
+    }
+    const uint64_t end = settled_ + *distance;
+    for (; plan_.operation == app::Operation::write && settled_ < end; ++settled_) {
+      const uint64_t lost = findings_.lost;
+      compare(place_of(settled_, plan_.ring()), settled_);
+      received_ += findings_.lost == lost ? 1 : 0;
+    }
+    skip_to(end);
   }
-  for (uint64_t i = 0; i < count; ++i, ++received_) {
-    findings_.note(pattern_.check({place_of(received_, plan_.ring()), plan_.size}, received_));
+  if (plan_.unreliable() && credits_->notes_under_way() >= Plan::kNotices) {
+    return true;  // the notice will be repeated
   }
-  if (!credits_->post_note(0, true)) {
+  if (!credits_->post_note(static_cast<uint32_t>(settled_), true)) {
     reason_ = credits_->reason();
     return false;
   }
   return true;
+}
+
+/// What was not seen before `message` is lost. Its places hold what came of it, which is cleared.
+void Receiver::skip_to(uint64_t message) {
+  for (; settled_ < message; ++settled_) {
+    ++findings_.lost;
+    if (plan_.credited()) {
+      std::memset(place_of(settled_, plan_.ring()), 0, plan_.size);
+    }
+  }
+}
+
+/// Over UC the place is cleared for the next message: one that came in part is its beginning and
+/// zeros, and counts as lost.
+void Receiver::compare(uint8_t* at, uint64_t message) {
+  const auto wrong = pattern_.check({at, plan_.size}, message);
+  if (!plan_.credited() || !plan_.unreliable()) {
+    findings_.note(wrong);
+    return;
+  }
+  const bool cut = wrong && std::all_of(at + wrong->offset, at + plan_.size,
+                                        [](uint8_t byte) { return byte == 0; });
+  if (cut) {
+    ++findings_.lost;
+  } else {
+    findings_.note(wrong);
+  }
+  std::memset(at, 0, plan_.size);
 }
 
 }  // namespace uroce::bw

@@ -40,7 +40,7 @@ app::TestInfo test_info(const Options& options, const Plan& plan) {
   info.outstanding_reads =
       fetches(options.operation) ? int64_t{options.connection.outstanding_reads} : -1;
   info.device = app::kDeviceName;
-  info.connection_type = "RC";
+  info.connection_type = name_of(options.connection.transport);
   info.qps = options.qps;
   info.tx_depth = plan.send_depth;
   info.cq_moderation = plan.cq_moderation;
@@ -78,6 +78,9 @@ void print_result(const Options& options, const RunResult& result) {
   if (result.interrupted) {
     fmt::print("  interrupted after {} messages\n", result.bandwidth.iterations);
   }
+  if (options.connection.transport != app::Transport::rc && result.measured) {
+    fmt::print("  {} messages lost\n", result.findings.lost);
+  }
   if (result.findings.checked > 0) {
     fmt::print("  {} messages = {} bytes checked, {} messages wrong\n", result.findings.checked,
                result.findings.checked * options.size, result.findings.wrong);
@@ -89,6 +92,7 @@ void print_result(const Options& options, const RunResult& result) {
 roce::Status write_result(const Options& options, const Plan& plan, const RunResult& result) {
   auto json = app::bandwidth_json(result.bandwidth, options.unit, result.counters);
   json["interrupted"] = result.interrupted;
+  json["lost_messages"] = result.findings.lost;
   if (options.validate) {
     json["checked_messages"] = result.findings.checked;
     json["wrong_messages"] = result.findings.wrong;

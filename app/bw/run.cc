@@ -127,6 +127,7 @@ Status Run::close_sender(const StreamOutcome& outcome) {
   const bool checked_here = result_.findings.checked > 0;
   result_.findings.add({.checked = checked_here ? 0 : answer->checked,
                         .wrong = answer->wrong,
+                        .lost = answer->lost,
                         .first = answer->first});
   return {};
 }
@@ -163,11 +164,12 @@ Status Run::close_receiver(const std::string& line) {
     return {};  // the receiver's reason() is told
   }
   result_.interrupted = closing->interrupted;
-  // Plain WRITEs and READs pass unseen here; the sender's figures are shown.
-  result_.bandwidth.iterations = closing->messages;
+  const StreamOutcome outcome = receive_->outcome();
+  // What passes unseen here is shown by the sender's figures.
+  result_.bandwidth.iterations = plan_.seen() ? outcome.messages : closing->messages;
   result_.bandwidth.seconds = closing->seconds;
-  const Findings findings = receive_->outcome().findings;
-  const Answer answer{findings.checked, findings.wrong, findings.first};
+  const Findings& findings = outcome.findings;
+  const Answer answer{findings.checked, findings.wrong, findings.lost, findings.first};
   return session().channel().send_line(line_of(answer), "the answer");
 }
 
@@ -196,7 +198,7 @@ int Run::whole() {
     print_header(options_, plan_);
   }
   done = options_.is_server() ? receive() : send();
-  result_.counters = session().counters();
+  result_.counters = rig_.counters();
   if (options_.text()) {
     print_result(options_, result_);
   }

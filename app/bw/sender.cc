@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sender.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "common/counted_word.h"
 
@@ -18,22 +21,20 @@ app::Messages messages_of(const Plan& plan) {
           .total = plan.iterations,
           .list = plan.post_list,
           .signal_every = plan.cq_moderation,
+          .numbered = plan.unreliable(),
           .fill = plan.validate && !fetches(plan.operation),
           .pattern = app::Pattern(plan.seed)};
 }
 
 }  // namespace
 
-Sender::Sender(const Plan& plan, app::Lane& lane)
-    : plan_(plan), poster_(lane, messages_of(plan)), pattern_(plan.seed) {
+Sender::Sender(const Plan& plan, app::Lane& lane, std::shared_ptr<app::Receives> credits)
+    : plan_(plan),
+      lane_(lane),
+      poster_(lane, messages_of(plan)),
+      credits_(std::move(credits)),
+      pattern_(plan.seed) {
   pattern_.fill(lane.memory.first(plan.size), 0);
-  if (plan.credited()) {
-    credits_.emplace(lane, app::Places{}, Plan::kNotices);
-  }
-}
-
-bool Sender::prepare() {
-  return !credits_ || credits_->post_all();
 }
 
 bool Sender::post() {
@@ -51,7 +52,7 @@ bool Sender::post() {
 uint64_t Sender::postable() const {
   uint64_t count = std::min<uint64_t>(plan_.post_list, poster_.total() - posted());
   if (plan_.credited()) {
-    if (posted() / plan_.group() >= credited_ + Plan::kGroups) {
+    if (posted() / plan_.group() >= credited_ / plan_.group() + Plan::kGroups) {
       return 0;
     }
     count = std::min(count, plan_.group() - posted() % plan_.group());
@@ -59,11 +60,22 @@ uint64_t Sender::postable() const {
   return plan_.send_depth - poster_.under_way() >= count ? count : 0;
 }
 
-/// Tells the receiver that the messages since the last notice are all there.
+/// Tells the receiver how many messages are there.
 bool Sender::post_notice() {
-  const auto count = static_cast<uint32_t>(posted() - noticed_);
   noticed_ = posted();
-  return poster_.post_note(count, false);
+  return poster_.post_note(static_cast<uint32_t>(noticed_), false);
+}
+
+bool Sender::nudge() {
+  const bool lost = plan_.credited() && plan_.unreliable() && credited_ < noticed_;
+  return !lost || poster_.notes_under_way() > 0 ||
+         poster_.post_note(static_cast<uint32_t>(noticed_), true);
+}
+
+bool Sender::done() const {
+  // What may be lost is only known to be there by its credit.
+  const bool told = !plan_.credited() || !plan_.unreliable() || credited_ >= poster_.total();
+  return poster_.completed() >= poster_.total() && told;
 }
 
 bool Sender::take() {
@@ -74,10 +86,16 @@ bool Sender::take() {
   if (plan_.validate && fetches(plan_.operation)) {
     check(before, completed());
   }
-  return !credits_ || credits_->poll([this](const ibv_wc&) {
-    ++credited_;
-    return true;
-  }) >= 0;
+  return !credits_ ||
+         credits_->poll(lane_, [this](const ibv_wc& wc) { return take_credit(wc); }) >= 0;
+}
+
+bool Sender::take_credit(const ibv_wc& wc) {
+  const uint32_t more = ntohl(wc.imm_data) - static_cast<uint32_t>(credited_);
+  if (more <= noticed_ - credited_) {  // else one that is late
+    credited_ += more;
+  }
+  return true;
 }
 
 /// Compares what the READs or atomics `first` to `end` have brought.

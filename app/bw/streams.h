@@ -11,6 +11,7 @@
 
 #include <roce/endpoint.h>
 
+#include "common/run/mover.h"
 #include "common/run/progress.h"
 #include "common/run/rig.h"
 #include "common/run/run_watch.h"
@@ -45,19 +46,22 @@ class SendStreams {
   bool post();
   bool take();
   void look(roce::Instant now, app::Progress& progress);
+  void nudge();
   bool done() const;
 
   const Plan plan_;
   roce::Endpoint& endpoint_;
   app::RunWatch& watch_;
-  const bool drives_;                             // the device
+  app::Mover mover_;
+  std::vector<std::shared_ptr<app::Receives>> credits_;
   std::vector<std::unique_ptr<Sender>> senders_;  // they stay where they are
   PeakMeter peak_;
   uint64_t posted_ = 0;
   uint64_t completed_ = 0;
   bool moved_ = false;  // something completed in this turn
   roce::Instant deadline_ = roce::kNever;
-  roce::Instant done_at_;
+  roce::Instant done_at_;    // the last completion
+  roce::Instant last_sign_;  // the same, or the last nudge
 };
 
 class ReceiveStreams {
@@ -71,7 +75,7 @@ class ReceiveStreams {
   bool turn(app::Progress& progress);
 
   /// Turns until `total` messages have been seen, where receivers see them. They are all on their
-  /// way, so silence of some seconds is an error.
+  /// way: over RC silence of some seconds is an error, else what does not come soon is lost.
   bool finish(uint64_t total, app::Progress& progress);
 
   const std::string& reason() const { return reason_; }
@@ -83,13 +87,15 @@ class ReceiveStreams {
 
   const Plan plan_;
   roce::Endpoint& endpoint_;
-  const bool drives_;  // the device
+  app::Mover mover_;
+  std::vector<std::shared_ptr<app::Receives>> receives_;
   std::vector<std::unique_ptr<Receiver>> receivers_;
   uint64_t received_ = 0;
+  uint64_t settled_ = 0;
   bool moved_ = false;  // something has come in this round
   roce::Instant first_;
   roce::Instant last_;
-  Findings counts_;  // of atomics, at the end
+  Findings last_findings_;  // of atomics, and of what never came: at the end
   std::string reason_;
 };
 

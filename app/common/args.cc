@@ -157,12 +157,26 @@ std::string CommandLine::help() const {
 
 /// Defaults that depend on other flags; what goes wrong with flags together.
 std::string CommandLine::settle() {
-  if (is_atomic(options_.operation)) {
-    if (app_->count("--size") > 0 && options_.size != kAtomicSize) {
+  const Operation operation = options_.operation;
+  const Transport transport = options_.connection.transport;
+  options_.size_given = app_->count("--size") > 0;
+  if (is_atomic(operation)) {
+    if (options_.size_given && options_.size != kAtomicSize) {
       return fmt::format("--size {}: --op {} moves {} bytes; leave out --size", options_.size,
-                         name_of(options_.operation), kAtomicSize);
+                         name_of(operation), kAtomicSize);
     }
     options_.size = kAtomicSize;
+  }
+  if (transport == Transport::ud && operation != Operation::send) {
+    return fmt::format("--op {}: UD carries SENDs only; use --op send, or RC or UC",
+                       name_of(operation));
+  }
+  if (transport == Transport::uc && fetches(operation)) {
+    return fmt::format("--op {}: UC carries SENDs and WRITEs only; use one of them, or RC",
+                       name_of(operation));
+  }
+  if (options_.connection.use_srq && !takes_receive(operation)) {
+    return fmt::format("--use-srq: --op {} takes no receives; leave it out", name_of(operation));
   }
   return {};
 }

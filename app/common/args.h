@@ -91,6 +91,7 @@ class CommandLine {
   void add_operation();
   void add_connection_flags();
   void add_gid_flags(const std::string& names);
+  void add_transport(const std::string& names, const std::vector<std::string>& words);
   void add_ibverbs_flags();
   void add_perftest_flags();
   void add_uroce_flags();

@@ -204,12 +204,25 @@ Result<StockAddress> parse_stock(std::string_view text) {
   return address;
 }
 
-Result<StockAddress> stock_client_exchange(SideChannel& channel, const StockAddress& mine) {
-  const std::string text = stock_text(mine);
-  if (auto done = channel.send_bytes({text.c_str(), kStockBytes}, "the own address"); !done) {
+namespace {
+
+Status send_stock(SideChannel& channel, const std::vector<StockAddress>& mine) {
+  Status sent;
+  for (size_t i = 0; sent && i < mine.size(); ++i) {
+    const std::string text = stock_text(mine[i]);
+    sent = channel.send_bytes({text.c_str(), kStockBytes}, "the own address");
+  }
+  return sent;
+}
+
+}  // namespace
+
+Result<std::vector<StockAddress>> stock_client_exchange(SideChannel& channel,
+                                                        const std::vector<StockAddress>& mine) {
+  if (auto done = send_stock(channel, mine); !done) {
     return tl::make_unexpected(done.error());
   }
-  auto theirs = stock_server_receive(channel);
+  auto theirs = stock_server_receive(channel, mine.size());
   if (!theirs) {
     return theirs;
   }
@@ -219,17 +232,24 @@ Result<StockAddress> stock_client_exchange(SideChannel& channel, const StockAddr
   return theirs;
 }
 
-Result<StockAddress> stock_server_receive(SideChannel& channel) {
-  const auto text = channel.receive_bytes(kStockBytes, "the other end's address");
-  if (!text) {
-    return tl::make_unexpected(text.error());
+Result<std::vector<StockAddress>> stock_server_receive(SideChannel& channel, size_t count) {
+  std::vector<StockAddress> theirs;
+  while (theirs.size() < count) {
+    const auto text = channel.receive_bytes(kStockBytes, "the other end's address");
+    if (!text) {
+      return tl::make_unexpected(text.error());
+    }
+    const auto address = parse_stock(*text);
+    if (!address) {
+      return tl::make_unexpected(address.error());
+    }
+    theirs.push_back(*address);
   }
-  return parse_stock(*text);
+  return theirs;
 }
 
-Status stock_server_reply(SideChannel& channel, const StockAddress& mine) {
-  const std::string text = stock_text(mine);
-  if (auto done = channel.send_bytes({text.c_str(), kStockBytes}, "the own address"); !done) {
+Status stock_server_reply(SideChannel& channel, const std::vector<StockAddress>& mine) {
+  if (auto done = send_stock(channel, mine); !done) {
     return done;
   }
   const auto answer = channel.receive_bytes(kStockDone.size(), "the client's confirmation");

@@ -82,13 +82,18 @@ std::string stock_text(const StockAddress& address);
 /// Reads it, with or without the NUL; EPROTO when it is anything else.
 Result<StockAddress> parse_stock(std::string_view text);
 
-/// Client of a stock server: sends the own address, receives the server's, confirms. The server may
-/// send packets as soon as this has returned.
-Result<StockAddress> stock_client_exchange(SideChannel& channel, const StockAddress& mine);
+/// ibv_srq_pingpong tells so many addresses, whatever its number of queue pairs; the rest are zero.
+/// The others tell one.
+inline constexpr size_t kStockSrqAddresses = 256;
 
-/// Server of a stock client, in two steps: the QP must be ready to receive before the reply, since
+/// Client of a stock server: sends the own addresses, receives as many of the server's, confirms.
+/// The server may send packets as soon as this has returned.
+Result<std::vector<StockAddress>> stock_client_exchange(SideChannel& channel,
+                                                        const std::vector<StockAddress>& mine);
+
+/// Server of a stock client, in two steps: the QPs must be ready to receive before the reply, since
 /// the client sends packets at once.
-Result<StockAddress> stock_server_receive(SideChannel& channel);
-Status stock_server_reply(SideChannel& channel, const StockAddress& mine);
+Result<std::vector<StockAddress>> stock_server_receive(SideChannel& channel, size_t count);
+Status stock_server_reply(SideChannel& channel, const std::vector<StockAddress>& mine);
 
 }  // namespace uroce::app

@@ -16,6 +16,18 @@ std::string_view name_of(Operation operation) {
   return kNames[static_cast<size_t>(operation)];
 }
 
+std::string_view name_of(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return "RC";
+    case Transport::uc:
+      return "UC";
+    case Transport::ud:
+      return "UD";
+  }
+  return {};
+}
+
 // An ACK timer of T may take up to 4 T (IBTA vol. 1, 9.7.6.1.3).
 double give_up_seconds(const ConnectionOptions& options) {
   if (options.timeout == 0) {

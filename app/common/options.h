@@ -35,11 +35,19 @@ constexpr bool takes_receive(Operation operation) {
   return operation == Operation::send || operation == Operation::write_imm;
 }
 
+enum class Transport : uint8_t { rc, uc, ud };
+
+/// "RC", "UC", "UD".
+std::string_view name_of(Transport transport);
+
 /// Bytes that an atomic moves.
 inline constexpr uint64_t kAtomicSize = 8;
 
 /// What a queue pair is made with; the defaults are those of ibverbs-utils.
 struct ConnectionOptions {
+  Transport transport = Transport::rc;
+  bool use_srq = false;  ///< all queue pairs receive from one shared queue of recv_depth
+  bool events = false;   ///< completions are waited for on a channel
   uint32_t send_depth = 128;
   uint32_t recv_depth = 512;
   int gid_index = -1;  ///< -1: the device's default, or with `ipv6` the first IPv6 one
@@ -55,6 +63,11 @@ struct ConnectionOptions {
   std::optional<uint32_t> start_psn;  ///< empty: drawn at random
 };
 
+/// Messages may be lost without anybody being told.
+inline bool is_unreliable(const ConnectionOptions& options) {
+  return options.transport != Transport::rc;
+}
+
 /// The longest that a request may go unanswered before it fails, in seconds; 0: for ever.
 double give_up_seconds(const ConnectionOptions& options);
 
@@ -65,6 +78,7 @@ struct RunOptions {
   std::string device;  ///< empty: the first
   Operation operation = Operation::send;
   uint64_t size = 0;
+  bool size_given = false;
   uint64_t iterations = 0;
   uint32_t duration_s = 0;  ///< 0: iterations count
   bool validate = false;    ///< -c / --chk, --data_validation

@@ -1,5 +1,6 @@
 // The flags that the programs share, by subject.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -63,6 +64,18 @@ void CommandLine::add_connection_flags() {
   add_number_into("--retry_count", "retries after such a wait [7]", 0, 7, connection.retry_count);
   add_number_into("--rnr_retry", "retries while the receiver is not ready, 7: for ever [7]", 0, 7,
                   connection.rnr_retry);
+  app_->add_flag("--use-srq", connection.use_srq,
+                 "receive all queue pairs' messages from one shared queue");
+  app_->add_flag("-e,--events", connection.events, "wait for completion events instead of polling");
+}
+
+/// `words` in the order of Transport.
+void CommandLine::add_transport(const std::string& names, const std::vector<std::string>& words) {
+  add_choice(names, fmt::format("transport [{}]", words.front()), words,
+             [this, words](const std::string& word) {
+               const auto at = std::find(words.begin(), words.end(), word);
+               options_.connection.transport = static_cast<Transport>(at - words.begin());
+             });
 }
 
 void CommandLine::add_gid_flags(const std::string& names) {
@@ -76,11 +89,12 @@ void CommandLine::add_ibverbs_flags() {
   add_gid_flags("-g,--gid-idx,--gid-index");
   add_number_into("-l,--sl", "service level [0]", 0, 7, options_.connection.service_level);
   app_->add_flag("-c,--chk", options_.validate, "check every byte that arrives");
+  add_transport("--transport", {"rc", "uc", "ud"});
 }
 
 void CommandLine::add_perftest_flags() {
   add_gid_flags("-x,--gid-index,--gid-idx");
-  add_choice("-c,--connection", "transport [RC]", {"RC"}, [](const std::string&) {});
+  add_transport("-c,--connection", {"RC", "UC", "UD"});
   add_number_into("-D,--duration", "run for this many seconds instead of -n", 1, 1000000,
                   options_.duration_s);
   add_number_into("-S,--sl", "service level [0]", 0, 7, options_.connection.service_level);

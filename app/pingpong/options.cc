@@ -15,7 +15,7 @@ constexpr uint64_t kMaxSize = uint64_t{1} << 30U;
 app::Program program() {
   return {.name = std::string(kProgram),
           .description =
-              "Bounces a message between two ends over RC and measures the time. Start "
+              "Bounces a message between two ends and measures the time. Start "
               "it without a host first, then with the first one's host.",
           .style = app::FlagStyle::ibverbs,
           .size = 4096,

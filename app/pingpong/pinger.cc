@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pinger.h"
 
+#include <arpa/inet.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -22,6 +24,8 @@ constexpr uint8_t kStockByte = 0x7b;
 constexpr size_t kPage = 4096;
 // An engine on another core answers within this many looks, or is asked for the CPU.
 constexpr uint32_t kSpins = 64;
+// Over a lossy transport the other end has lost a message when it is silent for so long.
+constexpr roce::Duration kRepeatAfter = roce::Duration::from_ms(10);
 // Memory that is polled may show its last byte before the ones in front of it.
 constexpr roce::Duration kSettleLimit = roce::Duration::from_ms(500);
 
@@ -32,12 +36,21 @@ Pinger::Pinger(const Plan& plan, app::Rig& rig, app::RunWatch& watch)
       endpoint_(rig.session().endpoint()),
       watch_(watch),
       pattern_(plan.seed),
-      drives_(endpoint_.config().engine.drive != roce::Drive::lcore) {
+      mover_(rig) {
   const auto lanes = rig.lanes();
   for (size_t i = 0; i < lanes.size(); ++i) {
     lines_.push_back(
         std::make_unique<Line>(plan, lanes[i], Plan::share_of(i, lanes.size(), plan.iterations)));
-    fill(*lines_.back());
+    Line& line = *lines_.back();
+    fill(line);
+    const bool shared = line.lane.srq != nullptr && i > 0;
+    if (takes_receive(plan.operation)) {
+      line.receives =
+          shared ? lines_.front()->receives
+                 : std::make_shared<app::Receives>(
+                       line.lane, app::Places{line.place, plan.size, plan.stride(), 1, plan.head()},
+                       plan.recv_depth);
+    }
   }
 }
 
@@ -65,8 +78,9 @@ void Pinger::fill(const Line& line) const {
 
 Status Pinger::prepare() {
   for (const auto& line : lines_) {
-    if (takes_receive(plan_.operation) && !line->receives.post_all()) {
-      return failure(EINVAL, line->receives.reason());
+    const bool first = line->lane.srq == nullptr || line == lines_.front();
+    if (line->receives && first && !line->receives->post_all()) {
+      return failure(EINVAL, line->receives->reason());
     }
   }
   return {};
@@ -89,8 +103,11 @@ Outcome Pinger::run(app::Progress& progress) {
 }
 
 bool Pinger::bounce(uint64_t number, app::Progress& progress) {
-  Line& line = line_of(number);
-  if ((!plan_.server && !send(line)) || !await(line)) {
+  if (!plan_.server && !send(line_of(number))) {
+    return false;
+  }
+  Line* const line = await(number);
+  if (line == nullptr) {
     return false;
   }
   // At the server the first message comes when the client starts, not after a round trip.
@@ -99,7 +116,7 @@ bool Pinger::bounce(uint64_t number, app::Progress& progress) {
   } else {
     last_ = endpoint_.now();
   }
-  return accept(line) && (!plan_.server || send(line));
+  return accept(*line) && (!plan_.server || send(*line));
 }
 
 bool Pinger::fetch(uint64_t number, app::Progress& progress) {
@@ -134,19 +151,36 @@ bool Pinger::send(Line& line) {
     watch_.fail(line.poster.reason());
     return false;
   }
+  if (plan_.repeats()) {
+    last_line_ = &line;
+    last_sent_ = endpoint_.now();
+  }
   return true;
+}
+
+void Pinger::nudge() {
+  if (last_line_ == nullptr || endpoint_.now() - last_sent_ < kRepeatAfter) {
+    return;
+  }
+  last_sent_ = endpoint_.now();
+  if (take_sends(*last_line_) && !last_line_->poster.post_again()) {
+    watch_.fail(last_line_->poster.reason());
+  }
+  ++outcome_.repeated;
 }
 
 /// One round of waiting; false when the run has to end.
 bool Pinger::step(uint32_t& idle) {
   ++idle;
-  if (drives_ || idle > kSpins) {
-    endpoint_.poll();
+  mover_.move();
+  if (mover_.drives() || idle > kSpins) {
+    mover_.rest();
   }
   if (idle % kSpins == 0) {
     for (const auto& line : lines_) {
       take_sends(*line);  // where an error would show
     }
+    nudge();
     watch_.look(endpoint_.now());
   }
   return watch_.running();
@@ -178,36 +212,56 @@ bool Pinger::drain(Line& line) {
   return !watch_.failed();
 }
 
-/// Waits for the line's next message to arrive.
-bool Pinger::await(Line& line) {
-  return plan_.watches_memory() ? await_byte(line) : await_receive(line);
-}
-
-bool Pinger::await_receive(Line& line) {
+/// Waits for the next message and returns its line; null when the run has to end.
+Pinger::Line* Pinger::await(uint64_t number) {
+  Line& line = line_of(number);
+  if (plan_.watches_memory()) {
+    return await_byte(line) ? &line : nullptr;
+  }
+  // Stock clients have several queue pairs' messages under way at once.
+  const bool any = plan_.stock && lines_.size() > 1;
   uint32_t idle = 0;
-  while (line.arrived == line.accepted) {
-    // What is used is posted again before the answer that lets the next message come.
-    const int count = line.receives.poll([&](const ibv_wc& wc) { return take_receive(line, wc); });
-    if (count < 0) {
-      take_sends(line);  // a flushed receive follows from a send that failed, which says why
-      watch_.fail(line.receives.reason());
-      return false;
+  for (;;) {
+    for (size_t i = 0; i < (any ? lines_.size() : 1); ++i) {
+      Line& next = any ? *lines_[i] : line;
+      if (!take_receives(next)) {
+        return nullptr;
+      }
+      if (next.arrived > next.accepted) {
+        return &next;
+      }
     }
-    if (count == 0 && !step(idle)) {
-      return false;
+    if (!step(idle)) {
+      return nullptr;
     }
   }
-  return true;
+}
+
+/// What is used is posted again before the answer that lets the next message come.
+bool Pinger::take_receives(Line& line) {
+  const int count =
+      line.receives->poll(line.lane, [&](const ibv_wc& wc) { return take_receive(line, wc); });
+  if (count < 0) {
+    take_sends(line);  // a flushed receive follows from a send that failed, which says why
+    watch_.fail(line.receives->reason());
+  }
+  return count >= 0;
 }
 
 bool Pinger::take_receive(Line& line, const ibv_wc& wc) {
-  if (wc.byte_len != plan_.size) {
+  const uint64_t length = line.receives->length_of(wc);
+  if (length != plan_.size) {
     watch_.fail(
         fmt::format("a message of {} bytes came where {} were due; give both ends one "
                     "--size",
-                    wc.byte_len, plan_.size));
+                    length, plan_.size));
     return false;
   }
+  if (plan_.repeats() && ntohl(wc.imm_data) != static_cast<uint32_t>(line.arrived + 1)) {
+    return true;  // it has come before
+  }
+  line.place = plan_.operation == app::Operation::send ? line.receives->place_of(wc)
+                                                       : line.lane.memory.data();
   ++line.arrived;
   return true;
 }
@@ -247,7 +301,7 @@ bool Pinger::accept(Line& line) {
 
 bool Pinger::accept_stock(const Line& line) {
   for (size_t page = 0; page < plan_.size; page += kPage) {
-    if (line.lane.memory[page] != 0) {
+    if (line.place[page] != 0) {
       watch_.fail(fmt::format("invalid data in page {}", page / kPage));
       return false;
     }
@@ -271,9 +325,8 @@ std::optional<app::WrongByte> Pinger::compare(const Line& line) const {
   const uint64_t length = plan_.size - (plan_.watches_memory() ? 1 : 0);
   const uint64_t expected = plan_.one_sided() ? line.accepted % Plan::kReceivePlaces
                                               : Plan::number_of(line.accepted, !plan_.server);
-  auto wrong = is_atomic(plan_.operation)
-                   ? app::check_word(line.lane.memory.data(), line.accepted)
-                   : pattern_.check(line.lane.memory.first(length), expected);
+  auto wrong = is_atomic(plan_.operation) ? app::check_word(line.lane.memory.data(), line.accepted)
+                                          : pattern_.check({line.place, length}, expected);
   if (wrong) {
     wrong->message = line.accepted;
   }

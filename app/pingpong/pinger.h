@@ -11,6 +11,7 @@
 
 #include "common/histogram.h"
 #include "common/pattern.h"
+#include "common/run/mover.h"
 #include "common/run/poster.h"
 #include "common/run/progress.h"
 #include "common/run/receives.h"
@@ -23,8 +24,9 @@ namespace uroce::pingpong {
 struct Outcome {
   uint64_t iterations = 0;  ///< round trips, or READs
   double seconds = 0;
-  app::Histogram times;  ///< of round trips, or READs
-  uint64_t checked = 0;  ///< messages of which every byte was compared
+  app::Histogram times;   ///< of round trips, or READs
+  uint64_t checked = 0;   ///< messages of which every byte was compared
+  uint64_t repeated = 0;  ///< messages sent again, over UC and UD
 };
 
 class Pinger {
@@ -43,19 +45,22 @@ class Pinger {
   /// that is to be checked.
   bool check_served(uint64_t iterations);
 
+  /// Over UC and UD: sends the last message again if the other end has been silent for a while, as
+  /// its loss would make it. To be called while this end has nothing more to wait for.
+  void nudge();
+
   /// Polls until every send has completed; false when the watch ended it.
   bool drain();
 
  private:
   struct Line {
     Line(const Plan& plan, app::Lane& to, uint64_t iterations)
-        : lane(to),
-          poster(to, plan.messages(iterations)),
-          receives(to, {to.memory.data(), plan.size, plan.stride(), 1}, plan.recv_depth) {}
+        : lane(to), poster(to, plan.messages(iterations)), place(to.memory.data()) {}
     app::Lane& lane;
     app::Poster poster;
-    app::Receives receives;
-    uint64_t arrived = 0;   // SENDs
+    std::shared_ptr<app::Receives> receives;
+    uint8_t* place;         // of the message that has arrived
+    uint64_t arrived = 0;   // that took a receive
     uint64_t accepted = 0;  // messages
   };
 
@@ -65,8 +70,8 @@ class Pinger {
   void note_round_trip(uint64_t number, app::Progress& progress);
   bool send(Line& line);
   bool drain(Line& line);
-  bool await(Line& line);
-  bool await_receive(Line& line);
+  Line* await(uint64_t number);
+  bool take_receives(Line& line);
   bool await_byte(const Line& line);
   bool accept(Line& line);
   bool accept_stock(const Line& line);
@@ -80,8 +85,10 @@ class Pinger {
   roce::Endpoint& endpoint_;
   app::RunWatch& watch_;
   const app::Pattern pattern_;
-  const bool drives_;  // the device
+  app::Mover mover_;
   std::vector<std::unique_ptr<Line>> lines_;
+  Line* last_line_ = nullptr;  // that sent last
+  roce::Instant last_sent_;
   roce::Instant last_;  // arrival of the last message
   Outcome outcome_;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/run/connection.h"
 #include "common/run/poster.h"
 #include "options.h"
 
@@ -16,6 +17,7 @@ struct Plan {
   static constexpr uint64_t kReceivePlaces = 2;
 
   app::Operation operation = app::Operation::send;
+  app::Transport transport = app::Transport::rc;
   uint64_t size = 0;
   uint64_t iterations = 0;
   uint32_t recv_depth = 1;
@@ -25,7 +27,12 @@ struct Plan {
   uint64_t seed = 0;      ///< of the contents
 
   /// Distance of places in memory.
-  uint64_t stride() const { return (size + 63) / 64 * 64; }
+  uint64_t stride() const { return (head() + size + 63) / 64 * 64; }
+  /// Bytes in front of a received message.
+  uint64_t head() const { return transport == app::Transport::ud ? app::kDatagramHead : 0; }
+  /// Messages may be lost. Each end then sends its last one again until the next one has come, and
+  /// numbers tell those apart that come twice.
+  bool repeats() const { return transport != app::Transport::rc && !stock; }
   /// Few when they are large.
   uint64_t send_places() const { return size <= 65536 ? 16 : 2; }
   /// Bytes of memory of a lane.
@@ -54,6 +61,7 @@ inline app::Messages Plan::messages(uint64_t total) const {
                          .own_places = send_places(),
                          .total = total,
                          .signal_every = static_cast<uint32_t>(send_places() / 2),
+                         .numbered = repeats(),
                          .fill = validate && !stock,
                          .marked = watches_memory(),
                          .pattern = app::Pattern(seed),

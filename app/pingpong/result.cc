@@ -63,7 +63,7 @@ roce::Status write_result(const Options& options, const RunResult& result) {
   app::TestInfo info;
   info.test = fmt::format("{} pingpong", name_of(options.operation));
   info.device = app::kDeviceName;
-  info.connection_type = "RC";
+  info.connection_type = name_of(options.connection.transport);
   info.qps = options.qps;
   info.rx_depth = options.connection.recv_depth;
   info.mtu = options.connection.mtu;

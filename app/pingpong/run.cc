@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -43,10 +44,12 @@ class Run {
   Status meet_stock_client();
   Status connect();
   Status bounce();
+  void wait_to_close();
   Status serve();
   Plan plan() const;
-  app::StockAddress stock_address();
-  void set_stock_peer(const app::StockAddress& theirs);
+  Status check_stock();
+  std::vector<app::StockAddress> stock_addresses();
+  Status set_stock_peer(const std::vector<app::StockAddress>& theirs);
   void print_addresses();
   app::Session& session() { return rig_.session(); }
 
@@ -60,6 +63,7 @@ class Run {
 
 Plan Run::plan() const {
   return {.operation = options_.operation,
+          .transport = options_.connection.transport,
           .size = options_.size,
           .iterations = options_.iterations,
           .recv_depth = options_.connection.recv_depth,
@@ -71,19 +75,31 @@ Plan Run::plan() const {
 
 Status Run::find_dialect() {
   stock_ = options_.stock;
-  if (!options_.is_server()) {
-    return {};
+  if (options_.is_server()) {
+    const auto dialect = app::recognise_client(session().channel());
+    if (!dialect) {
+      return tl::make_unexpected(dialect.error());
+    }
+    stock_ = *dialect == app::Dialect::stock;
   }
-  const auto dialect = app::recognise_client(session().channel());
-  if (!dialect) {
-    return tl::make_unexpected(dialect.error());
+  return stock_ ? check_stock() : Status{};
+}
+
+/// What ibverbs-utils' programs cannot do.
+Status Run::check_stock() {
+  const std::string& peer = session().channel().peer();
+  if (options_.operation != app::Operation::send) {
+    return roce::failure(EINVAL, fmt::format("{} is a stock program, which only SENDs; leave out "
+                                             "--op {}",
+                                             peer, name_of(options_.operation)));
   }
-  stock_ = *dialect == app::Dialect::stock;
-  if (stock_ && options_.operation != app::Operation::send) {
+  const size_t most = options_.connection.use_srq ? app::kStockSrqAddresses : 1;
+  if (options_.qps > most) {
     return roce::failure(EINVAL,
-                         fmt::format("{} is a stock client, which only SENDs; leave out "
-                                     "--op {}",
-                                     session().channel().peer(), name_of(options_.operation)));
+                         fmt::format("--num-qp {}: {} is a stock program with at most {}; "
+                                     "lower it{}",
+                                     options_.qps, peer, most,
+                                     most == 1 ? ", or use ibv_srq_pingpong and --use-srq" : ""));
   }
   return {};
 }
@@ -102,14 +118,31 @@ Status Run::set_up() {
   return pinger_->prepare();
 }
 
-app::StockAddress Run::stock_address() {
-  const app::Connection& connection = rig_.lanes().front().connection;
-  return {.lid = 0, .qpn = connection.qpn(), .psn = connection.psn(), .gid = rig_.gid()};
+/// One, or as many as ibv_srq_pingpong tells in any case.
+std::vector<app::StockAddress> Run::stock_addresses() {
+  std::vector<app::StockAddress> list;
+  for (const app::Lane& lane : rig_.lanes()) {
+    const app::Connection& connection = lane.connection;
+    list.push_back({.lid = 0, .qpn = connection.qpn(), .psn = connection.psn(), .gid = rig_.gid()});
+  }
+  list.resize(options_.connection.use_srq ? app::kStockSrqAddresses : 1);
+  return list;
 }
 
-void Run::set_stock_peer(const app::StockAddress& theirs) {
-  const app::QpAddress qp{.qpn = theirs.qpn, .psn = theirs.psn};
-  rig_.set_peer(theirs.gid, {&qp, 1});
+Status Run::set_stock_peer(const std::vector<app::StockAddress>& theirs) {
+  std::vector<app::QpAddress> qps;
+  for (const app::StockAddress& address : theirs) {
+    if (address.qpn != 0) {
+      qps.push_back({.qpn = address.qpn, .psn = address.psn});
+    }
+  }
+  if (qps.size() != options_.qps) {
+    return roce::failure(EINVAL, fmt::format("{} has {} queue pairs and this end {}; give both one "
+                                             "--num-qp",
+                                             session().channel().peer(), qps.size(), options_.qps));
+  }
+  rig_.set_peer(theirs.front().gid, qps);
+  return {};
 }
 
 Status Run::meet() {
@@ -130,24 +163,28 @@ Status Run::meet_uroce() {
 }
 
 Status Run::meet_stock_server() {
-  const auto theirs = app::stock_client_exchange(session().channel(), stock_address());
+  const auto theirs = app::stock_client_exchange(session().channel(), stock_addresses());
   if (!theirs) {
     return tl::make_unexpected(theirs.error());
   }
-  set_stock_peer(*theirs);
+  if (auto done = set_stock_peer(*theirs); !done) {
+    return done;
+  }
   return connect();
 }
 
 Status Run::meet_stock_client() {
-  const auto theirs = app::stock_server_receive(session().channel());
+  const auto theirs = app::stock_server_receive(session().channel(), stock_addresses().size());
   if (!theirs) {
     return tl::make_unexpected(theirs.error());
   }
-  set_stock_peer(*theirs);
+  if (auto done = set_stock_peer(*theirs); !done) {
+    return done;
+  }
   if (auto done = connect(); !done) {
     return done;
   }
-  return app::stock_server_reply(session().channel(), stock_address());
+  return app::stock_server_reply(session().channel(), stock_addresses());
 }
 
 Status Run::connect() {
@@ -202,10 +239,24 @@ Status Run::bounce() {
         return done;
       }
     }
-    session().wait_to_close();
+    wait_to_close();
     return session().channel().sync("end");
   }
   return {};
+}
+
+/// The client may still lack the last answer, which may have been lost.
+void Run::wait_to_close() {
+  session().wait_to_close();
+  if (plan().repeats() && options_.is_server()) {
+    session().channel().set_waiting({.progress =
+                                         [this] {
+                                           app::wait_a_little(session().endpoint());
+                                           pinger_->nudge();
+                                           return true;
+                                         },
+                                     .limit = app::kStepLimit});
+  }
 }
 
 Status Run::serve() {
@@ -235,7 +286,10 @@ int Run::whole() {
     return app::report_failure(kProgram, done.error());
   }
   done = bounce();
-  result_.counters = session().counters();
+  result_.counters = rig_.counters();
+  if (plan().repeats()) {
+    result_.counters.emplace_back("messages_repeated", result_.outcome.repeated);
+  }
   if (options_.text()) {
     print_result(options_, result_);
   }

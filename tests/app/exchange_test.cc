@@ -14,6 +14,7 @@ namespace {
 
 using test::ChannelPair;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -144,14 +145,14 @@ TEST(StockExchange, client_sends_52_bytes_then_done_with_its_nul) {
   StockAddress theirs = stock_address();
   theirs.qpn = 0x77;
   auto client = std::async(std::launch::async,
-                           [&] { return stock_client_exchange(*pair.client, stock_address()); });
+                           [&] { return stock_client_exchange(*pair.client, {stock_address()}); });
   EXPECT_EQ(*recognise_client(*pair.server), Dialect::stock);
   EXPECT_EQ(*pair.server->receive_bytes(52, "address"), stock_text(stock_address()) + '\0');
   ASSERT_TRUE(pair.server->send_bytes(stock_text(theirs) + '\0', "address"));
   EXPECT_EQ(*pair.server->receive_bytes(5, "done"), std::string_view("done\0", 5));
   const auto got = client.get();
   ASSERT_TRUE(got) << got.error().reason;
-  EXPECT_EQ(*got, theirs);
+  EXPECT_THAT(*got, ElementsAre(theirs));
 }
 
 TEST(StockExchange, server_answers_a_stock_client) {
@@ -159,10 +160,23 @@ TEST(StockExchange, server_answers_a_stock_client) {
   StockAddress mine = stock_address();
   mine.psn = 1;
   auto client = std::async(std::launch::async,
-                           [&] { return stock_client_exchange(*pair.client, stock_address()); });
-  const auto got = stock_server_receive(*pair.server);
+                           [&] { return stock_client_exchange(*pair.client, {stock_address()}); });
+  const auto got = stock_server_receive(*pair.server, 1);
   ASSERT_TRUE(got) << got.error().reason;
-  EXPECT_EQ(*got, stock_address());
+  EXPECT_THAT(*got, ElementsAre(stock_address()));
+  EXPECT_TRUE(stock_server_reply(*pair.server, {mine}));
+  EXPECT_THAT(*client.get(), ElementsAre(mine));
+}
+
+TEST(StockExchange, several_addresses_go_both_ways) {
+  ChannelPair pair;
+  std::vector<StockAddress> mine(kStockSrqAddresses);
+  std::vector<StockAddress> theirs(kStockSrqAddresses);
+  mine[0].qpn = 7;
+  theirs[1].qpn = 8;
+  auto client =
+      std::async(std::launch::async, [&] { return stock_client_exchange(*pair.client, theirs); });
+  EXPECT_EQ(*stock_server_receive(*pair.server, kStockSrqAddresses), theirs);
   EXPECT_TRUE(stock_server_reply(*pair.server, mine));
   EXPECT_EQ(*client.get(), mine);
 }
@@ -170,11 +184,11 @@ TEST(StockExchange, server_answers_a_stock_client) {
 TEST(StockExchange, client_that_does_not_confirm_is_an_error) {
   ChannelPair pair;
   ASSERT_TRUE(pair.client->send_bytes(std::string_view("gone\0", 5), "done"));
-  const Status unconfirmed = stock_server_reply(*pair.server, stock_address());
+  const Status unconfirmed = stock_server_reply(*pair.server, {stock_address()});
   ASSERT_FALSE(unconfirmed);
   EXPECT_EQ(unconfirmed.error().code, EPROTO);
   pair.client.reset();
-  const Status closed = stock_server_reply(*pair.server, stock_address());
+  const Status closed = stock_server_reply(*pair.server, {stock_address()});
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().code, ECONNRESET);
 }

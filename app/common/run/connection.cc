@@ -20,11 +20,24 @@ namespace verbs = roce::verbs;
 
 constexpr uint8_t kPort = 1;
 constexpr uint8_t kHopLimit = 64;
+constexpr int kUcAccess = IBV_ACCESS_REMOTE_WRITE;
 constexpr int kRemoteAccess =
     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
 ibv_mtu mtu_code(uint32_t bytes) {
   return static_cast<ibv_mtu>(std::countr_zero(bytes) - 7);  // 256 is IBV_MTU_256, 1
+}
+
+ibv_qp_type type_of(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return IBV_QPT_RC;
+    case Transport::uc:
+      return IBV_QPT_UC;
+    case Transport::ud:
+      return IBV_QPT_UD;
+  }
+  return IBV_QPT_RC;
 }
 
 /// The first one that is not link-local, else the link-local one, which is the first of all.
@@ -79,9 +92,27 @@ Result<verbs::Mr> register_memory(verbs::Device& device, const verbs::Pd& pd,
   return device.reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE | kRemoteAccess);
 }
 
-Connection::Connection(verbs::Device& device, const ConnectionOptions& options, verbs::Cq send_cq,
-                       verbs::Cq recv_cq, verbs::Qp qp)
+Status complete(const verbs::Device& device, RunOptions& options) {
+  if (auto done = complete(device, options.connection); !done) {
+    return done;
+  }
+  const uint64_t most = options.connection.mtu;
+  if (options.connection.transport != Transport::ud || options.size <= most) {
+    return {};
+  }
+  if (options.size_given) {
+    return failure(EINVAL, fmt::format("--size {}: a UD message is one packet of at most {} bytes; "
+                                       "lower it, raise --mtu, or use RC",
+                                       options.size, most));
+  }
+  options.size = most;
+  return {};
+}
+
+Connection::Connection(verbs::Device& device, const verbs::Pd& pd, const ConnectionOptions& options,
+                       verbs::Cq send_cq, verbs::Cq recv_cq, verbs::Qp qp)
     : device_(&device),
+      pd_(pd),
       options_(options),
       send_cq_(std::move(send_cq)),
       recv_cq_(std::move(recv_cq)),
@@ -89,27 +120,28 @@ Connection::Connection(verbs::Device& device, const ConnectionOptions& options, 
       psn_(options.start_psn.value_or(device.random_psn())) {}
 
 Result<Connection> Connection::create(verbs::Device& device, const verbs::Pd& pd,
-                                      const ConnectionOptions& options) {
+                                      const ConnectionOptions& options, const Shared& shared) {
+  const verbs::CqOptions cq_options{.channel = shared.channel};
   // One entry more than can be outstanding is never one too few.
-  auto send_cq = device.create_cq(static_cast<int>(options.send_depth) + 1);
+  auto send_cq = device.create_cq(static_cast<int>(options.send_depth) + 1, cq_options);
   if (!send_cq) {
     return tl::make_unexpected(send_cq.error());
   }
-  auto recv_cq = device.create_cq(static_cast<int>(options.recv_depth) + 1);
+  auto recv_cq = device.create_cq(static_cast<int>(options.recv_depth) + 1, cq_options);
   if (!recv_cq) {
     return tl::make_unexpected(recv_cq.error());
   }
   ibv_qp_init_attr init{};
-  init.qp_type = IBV_QPT_RC;
+  init.qp_type = type_of(options.transport);
   init.cap.max_send_wr = options.send_depth;
   init.cap.max_recv_wr = options.recv_depth;
   init.cap.max_send_sge = 1;
   init.cap.max_recv_sge = 1;
-  auto qp = device.create_qp(pd, *send_cq, *recv_cq, init);
+  auto qp = device.create_qp(pd, *send_cq, *recv_cq, init, shared.srq);
   if (!qp) {
     return tl::make_unexpected(qp.error());
   }
-  Connection made(device, options, std::move(*send_cq), std::move(*recv_cq), std::move(*qp));
+  Connection made(device, pd, options, std::move(*send_cq), std::move(*recv_cq), std::move(*qp));
   if (auto done = made.to_init(); !done) {
     return tl::make_unexpected(done.error());
   }
@@ -125,11 +157,35 @@ Status Connection::to_init() {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = kPort;
-  attr.qp_access_flags = kRemoteAccess;
-  return qp_.modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  attr.qkey = kQkey;
+  attr.qp_access_flags = options_.transport == Transport::rc ? kRemoteAccess : kUcAccess;
+  const int kind = options_.transport == Transport::ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+  return qp_.modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | kind);
 }
 
 Status Connection::connect(const Gid& gid, uint32_t qpn, uint32_t psn) {
+  ibv_ah_attr way{};
+  way.is_global = 1;
+  way.port_num = kPort;
+  way.sl = options_.service_level;
+  way.grh.sgid_index = static_cast<uint8_t>(options_.gid_index);
+  way.grh.hop_limit = kHopLimit;
+  way.grh.traffic_class = options_.traffic_class;
+  std::memcpy(way.grh.dgid.raw, gid.bytes.data(), gid.bytes.size());
+  if (options_.transport == Transport::ud) {
+    auto ah = device_->create_ah(pd_, way);
+    if (!ah) {
+      return tl::make_unexpected(ah.error());
+    }
+    ah_.emplace(std::move(*ah));
+  }
+  if (auto done = to_rtr(way, qpn, psn); !done) {
+    return done;
+  }
+  return to_rts();
+}
+
+Status Connection::to_rtr(const ibv_ah_attr& way, uint32_t qpn, uint32_t psn) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTR;
   attr.path_mtu = mtu_code(options_.mtu);
@@ -137,27 +193,30 @@ Status Connection::connect(const Gid& gid, uint32_t qpn, uint32_t psn) {
   attr.rq_psn = psn;
   attr.max_dest_rd_atomic = options_.outstanding_reads;
   attr.min_rnr_timer = options_.min_rnr_timer;
-  attr.ah_attr.is_global = 1;
-  attr.ah_attr.port_num = kPort;
-  attr.ah_attr.sl = options_.service_level;
-  attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(options_.gid_index);
-  attr.ah_attr.grh.hop_limit = kHopLimit;
-  attr.ah_attr.grh.traffic_class = options_.traffic_class;
-  std::memcpy(attr.ah_attr.grh.dgid.raw, gid.bytes.data(), gid.bytes.size());
-  auto done =
-      qp_.modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-  if (!done) {
-    return done;
+  attr.ah_attr = way;
+  int mask = IBV_QP_STATE;
+  if (options_.transport != Transport::ud) {
+    mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   }
+  if (options_.transport == Transport::rc) {
+    mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  }
+  return qp_.modify(attr, mask);
+}
+
+Status Connection::to_rts() {
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTS;
   attr.timeout = options_.timeout;
   attr.retry_cnt = options_.retry_count;
   attr.rnr_retry = options_.rnr_retry;
   attr.sq_psn = psn_;
   attr.max_rd_atomic = options_.outstanding_reads;
-  return qp_.modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+  int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  if (options_.transport == Transport::rc) {
+    mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  }
+  return qp_.modify(attr, mask);
 }
 
 std::string failure_text(const ibv_wc& wc) {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint64_t kNoteId = std::numeric_limits<uint64_t>::max();
 
-ibv_wr_opcode opcode_of(Operation operation) {
-  switch (operation) {
+ibv_wr_opcode opcode_of(const Messages& messages) {
+  switch (messages.operation) {
     case Operation::write:
       return IBV_WR_RDMA_WRITE;
     case Operation::write_imm:
@@ -31,14 +31,10 @@ ibv_wr_opcode opcode_of(Operation operation) {
     case Operation::send:
       break;
   }
-  return IBV_WR_SEND;
+  return messages.numbered ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
 }
 
 }  // namespace
-
-std::string post_failure(std::string_view what, const roce::verbs::Qp& qp) {
-  return fmt::format("posting {}: {}", what, qp.post_error());
-}
 
 Poster::Poster(Lane& lane, const Messages& messages)
     : lane_(lane),
@@ -46,7 +42,7 @@ Poster::Poster(Lane& lane, const Messages& messages)
       own_(lane.memory.data() + messages.own_offset),
       moving_(messages.fill || messages.marked || messages.own_places > 1 ||
               messages.peer_places > 1 || messages.operation == Operation::write_imm ||
-              messages.operation == Operation::atomic_cswap),
+              messages.numbered || messages.operation == Operation::atomic_cswap),
       list_(messages.list),
       sges_(messages.list),
       total_(messages.total) {
@@ -55,13 +51,15 @@ Poster::Poster(Lane& lane, const Messages& messages)
     list_[i] = {};
     list_[i].sg_list = &sges_[i];
     list_[i].num_sge = 1;
-    list_[i].opcode = opcode_of(messages.operation);
+    list_[i].opcode = opcode_of(messages);
   }
 }
 
 void Poster::aim() {
   for (ibv_send_wr& wr : list_) {
-    if (is_atomic(messages_.operation)) {
+    if (lane_.connection.transport() == Transport::ud) {
+      wr.wr.ud = {lane_.connection.ah(), lane_.peer.qpn, kQkey};
+    } else if (is_atomic(messages_.operation)) {
       wr.wr.atomic.remote_addr = lane_.peer.va;
       wr.wr.atomic.rkey = lane_.peer.rkey;
       wr.wr.atomic.compare_add = 1;
@@ -100,7 +98,7 @@ void Poster::prepare(ibv_send_wr& wr, ibv_sge& sge, uint64_t message) {
   if (messages_.operation == Operation::atomic_cswap) {
     wr.wr.atomic.compare_add = word_before(message);
     wr.wr.atomic.swap = word_before(message + 1);
-  } else if (!is_atomic(messages_.operation)) {
+  } else if (messages_.peer_places > 1 && messages_.operation != Operation::send) {
     wr.wr.rdma.remote_addr = lane_.peer.va + message % messages_.peer_places * messages_.stride;
   }
   wr.imm_data = htonl(static_cast<uint32_t>(message + 1));
@@ -113,6 +111,12 @@ void Poster::prepare(ibv_send_wr& wr, ibv_sge& sge, uint64_t message) {
   }
 }
 
+bool Poster::post_again() {
+  ibv_send_wr* bad = nullptr;
+  list_.front().send_flags = IBV_SEND_SIGNALED;
+  return !refused(lane_.connection.qp().post_send(list_.data(), &bad), "a message again");
+}
+
 bool Poster::post_note(uint32_t value, bool signaled) {
   ibv_send_wr wr{};
   wr.wr_id = kNoteId;
@@ -120,7 +124,11 @@ bool Poster::post_note(uint32_t value, bool signaled) {
   wr.imm_data = htonl(value);
   wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
   ibv_send_wr* bad = nullptr;
-  return !refused(lane_.connection.qp().post_send(&wr, &bad), "a notice");
+  if (refused(lane_.connection.qp().post_send(&wr, &bad), "a notice")) {
+    return false;
+  }
+  notes_ += signaled ? 1 : 0;
+  return true;
 }
 
 bool Poster::take() {
@@ -131,7 +139,11 @@ bool Poster::take() {
       reason_ = failure_text(wc);
       return false;
     }
-    completed_ = wc.wr_id == kNoteId ? completed_ : wc.wr_id;
+    if (wc.wr_id == kNoteId) {
+      --notes_;
+    } else {
+      completed_ = wc.wr_id;
+    }
   }
   if (count < 0) {
     reason_ = "the completion queue has overflowed";
@@ -145,7 +157,7 @@ void Poster::end_early() {
 
 bool Poster::refused(int code, std::string_view what) {
   if (code != 0) {
-    reason_ = post_failure(what, lane_.connection.qp());
+    reason_ = fmt::format("posting {}: {}", what, lane_.connection.qp().post_error());
   }
   return code != 0;
 }

@@ -29,9 +29,10 @@ struct Messages {
   uint64_t total = 0;        ///< messages of the run; the last one has a completion
   uint32_t list = 1;         ///< most that are posted in one call
   uint32_t signal_every = 1;
-  bool fill = false;    ///< each message with its pattern
-  bool marked = false;  ///< its last byte with mark()
-  Pattern pattern{0};   ///< message m has the contents number_start + m * number_step
+  bool numbered = false;  ///< SENDs carry immediate data
+  bool fill = false;      ///< each message with its pattern
+  bool marked = false;    ///< its last byte with mark()
+  Pattern pattern{0};     ///< message m has the contents number_start + m * number_step
   uint64_t number_start = 0;
   uint64_t number_step = 1;
 
@@ -49,6 +50,8 @@ class Poster {
 
   /// Posts the next `count` messages, 1 to Messages::list. False: refused, see reason().
   bool post(uint64_t count);
+  /// Posts the last message once more, as it was. Requires posted() > 0 and a list of one.
+  bool post_again();
   /// Posts an empty SEND that carries `value`; it has a completion if `signaled`.
   bool post_note(uint32_t value, bool signaled);
   /// Takes completions. False: one was an error, or the queue overflowed; see reason().
@@ -61,6 +64,8 @@ class Poster {
   uint64_t posted() const { return posted_; }
   uint64_t completed() const { return completed_; }
   uint64_t under_way() const { return posted_ - completed_; }
+  /// Signaled notes that have not completed.
+  uint32_t notes_under_way() const { return notes_; }
   uint8_t* place_of(uint64_t message) const {
     return own_ + message % messages_.own_places * messages_.stride;
   }
@@ -83,10 +88,8 @@ class Poster {
   uint64_t posted_ = 0;
   uint64_t completed_ = 0;
   uint32_t unsignaled_ = 0;  // posted since the last one with a completion
+  uint32_t notes_ = 0;       // signaled and not completed
   std::string reason_;
 };
-
-/// Why a post was refused, in words.
-std::string post_failure(std::string_view what, const roce::verbs::Qp& qp);
 
 }  // namespace uroce::app

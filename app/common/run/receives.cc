@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "common/run/poster.h"
+#include <fmt/format.h>
 
 namespace uroce::app {
 namespace {
@@ -20,11 +20,11 @@ Receives::Receives(Lane& lane, const Places& places, uint32_t depth)
       list_(depth),
       sges_(depth) {
   used_.reserve(depth);
+  const uint64_t length = places.head + places.size;
   for (uint32_t i = 0; i < depth; ++i) {
     uint8_t* const at = places.first + i % places.count * places.stride;
-    sges_[i] = {reinterpret_cast<uint64_t>(at), static_cast<uint32_t>(places.size), lane.lkey};
-    list_[i] = {
-        .wr_id = i, .next = nullptr, .sg_list = &sges_[i], .num_sge = places.size > 0 ? 1 : 0};
+    sges_[i] = {reinterpret_cast<uint64_t>(at), static_cast<uint32_t>(length), lane.lkey};
+    list_[i] = {.wr_id = i, .next = nullptr, .sg_list = &sges_[i], .num_sge = length > 0 ? 1 : 0};
   }
 }
 
@@ -40,8 +40,13 @@ bool Receives::post_used() {
     list_[used_[i]].next = i + 1 < used_.size() ? &list_[used_[i + 1]] : nullptr;
   }
   ibv_recv_wr* bad = nullptr;
-  if (lane_.connection.qp().post_recv(&list_[used_.front()], &bad) != 0) {
-    reason_ = post_failure("receives", lane_.connection.qp());
+  ibv_recv_wr* const first = &list_[used_.front()];
+  roce::verbs::Qp& qp = lane_.connection.qp();
+  const int code =
+      lane_.srq != nullptr ? lane_.srq->post_recv(first, &bad) : qp.post_recv(first, &bad);
+  if (code != 0) {
+    reason_ = fmt::format("posting receives: {}",
+                          lane_.srq != nullptr ? lane_.srq->post_error() : qp.post_error());
     return false;
   }
   used_.clear();

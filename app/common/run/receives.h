@@ -1,6 +1,7 @@
-// Receives: the receiving side of one queue pair: keeps receives posted, each with a place of its
-// own where there are enough, and posts used ones again a batch at a time. Nothing allocates after
-// construction. SPDX-License-Identifier: BSD-3-Clause
+// Receives: what is posted to one receive queue, a queue pair's own or a shared one: keeps receives
+// posted, each with a place of its own where there are enough, and posts used ones again a batch at
+// a time. Nothing allocates after construction.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
@@ -19,22 +20,24 @@ struct Places {
   uint64_t size = 0;  ///< of a message; 0: only messages without bytes come
   uint64_t stride = 0;
   uint64_t count = 1;
+  uint64_t head = 0;  ///< bytes that are received in front of each message
 };
 
 class Receives {
  public:
-  /// `lane` outlives the object. `depth`: receives that are posted at first, from 1.
+  /// For the lane's own queue, or for the shared one that it receives from; `lane` outlives the
+  /// object. `depth`: receives that are posted at first, from 1.
   Receives(Lane& lane, const Places& places, uint32_t depth);
 
   /// Requires a queue pair in INIT or later. False: refused, see reason().
   bool post_all();
 
-  /// Calls `take(wc)` for each receive that has completed well, while its place is still the
-  /// caller's, and posts used receives again. Returns how many; -1 after a failure or when `take`
-  /// said false: see reason(), which in the second case is empty.
+  /// Calls `take(wc)` for each receive that has completed well on `lane`, while its place is still
+  /// the caller's, and posts used receives again. Returns how many; -1 after a failure or when
+  /// `take` said false: see reason(), which in the second case is empty.
   template <class Take>
-  int poll(const Take& take) {
-    const int count = lane_.connection.recv_cq().poll(done_);
+  int poll(Lane& lane, const Take& take) {
+    const int count = lane.connection.recv_cq().poll(done_);
     if (count <= 0) {
       return count == 0 ? 0 : overflowed();
     }
@@ -53,9 +56,11 @@ class Receives {
     return count;
   }
 
+  /// The message, without what came in front of it.
   uint8_t* place_of(const ibv_wc& wc) const {
-    return places_.first + wc.wr_id % places_.count * places_.stride;
+    return places_.first + wc.wr_id % places_.count * places_.stride + places_.head;
   }
+  uint64_t length_of(const ibv_wc& wc) const { return wc.byte_len - places_.head; }
   const std::string& reason() const { return reason_; }
 
  private:

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/run/rig.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <string>
@@ -40,15 +42,45 @@ Status Rig::set_up(uint64_t bytes, uint32_t send_depth, uint32_t recv_depth) {
   ConnectionOptions options = options_.connection;
   options.send_depth = send_depth;
   options.recv_depth = recv_depth;
+  if (auto done = create_shared(*pd, recv_depth); !done) {
+    return done;
+  }
+  const Shared shared{srq_ ? &*srq_ : nullptr, channel_ ? &*channel_ : nullptr};
   for (uint32_t i = 0; i < options_.qps; ++i) {
-    auto made = Connection::create(session_.device(), *pd, options);
+    auto made = Connection::create(session_.device(), *pd, options, shared);
     if (!made) {
       return pass_on(made.error());
     }
     lanes_.push_back({.connection = std::move(*made),
+                      .srq = srq_ ? &*srq_ : nullptr,
                       .memory = memory_.bytes().subspan(i * bytes, bytes),
                       .lkey = mr_->lkey(),
                       .peer = {}});
+  }
+  return {};
+}
+
+Status Rig::create_shared(const roce::verbs::Pd& pd, uint32_t recv_depth) {
+  if (options_.connection.use_srq) {
+    ibv_srq_attr attr{};
+    attr.max_wr = std::max(recv_depth, 1U);
+    attr.max_sge = 1;
+    auto srq = session_.device().create_srq(pd, attr);
+    if (!srq) {
+      return pass_on(srq.error());
+    }
+    srq_.emplace(std::move(*srq));
+  }
+  if (options_.connection.events) {
+    auto channel = session_.device().create_comp_channel();
+    if (!channel) {
+      return pass_on(channel.error());
+    }
+    // Waits are limited in time, so that the other end and signals are looked at.
+    if (::fcntl(channel->fd(), F_SETFL, O_NONBLOCK) != 0) {
+      return roce::failure(errno, "the completion channel cannot be made non-blocking");
+    }
+    channel_.emplace(std::move(*channel));
   }
   return {};
 }
@@ -107,9 +139,18 @@ Status Rig::connect() {
   return {};
 }
 
+Counters Rig::counters() {
+  Counters counters = session_.counters();
+  if (channel_) {
+    counters.emplace_back("completion_events", events_);
+  }
+  return counters;
+}
+
 Parameters parameters_of(const RunOptions& options) {
   const bool counted = options.duration_s == 0;
-  return {{"op", std::string(name_of(options.operation))},
+  return {{"transport", std::string(name_of(options.connection.transport))},
+          {"op", std::string(name_of(options.operation))},
           {"size", fmt::format("{}", options.size)},
           {"iters", counted ? fmt::format("{}", options.iterations) : "any"},
           {"duration", fmt::format("{}", options.duration_s)},

@@ -19,6 +19,7 @@ namespace uroce::app {
 /// One queue pair with its share of the memory, and what it talks to.
 struct Lane {
   Connection connection;
+  roce::verbs::Srq* srq = nullptr;  ///< where it receives from, if not from its own queue
   std::span<uint8_t> memory;
   uint32_t lkey = 0;
   QpAddress peer;
@@ -44,18 +45,28 @@ class Rig {
   Session& session() { return session_; }
   const RunOptions& options() const { return options_; }
   std::span<Lane> lanes() { return lanes_; }
+  /// Of all completion queues; null without --events.
+  roce::verbs::CompChannel* channel() { return channel_ ? &*channel_ : nullptr; }
+  void note_event() { ++events_; }
+
+  /// The session's counters, and the events that were waited for.
+  Counters counters();
   const Gid& gid() const { return lanes_.front().connection.gid(); }
   const Gid& peer_gid() const { return peer_gid_; }
 
  private:
+  roce::Status create_shared(const roce::verbs::Pd& pd, uint32_t recv_depth);
   QpAddress address(const Lane& lane) const;
 
   RunOptions options_;
   Session session_;
   HostMemory memory_;
   std::optional<roce::verbs::Mr> mr_;
+  std::optional<roce::verbs::Srq> srq_;
+  std::optional<roce::verbs::CompChannel> channel_;
   std::vector<Lane> lanes_;
   Gid peer_gid_;
+  uint64_t events_ = 0;
 };
 
 /// All that must be alike at both ends, in words.

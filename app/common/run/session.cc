@@ -45,13 +45,12 @@ Waiting without_device() {
   return {.progress = [] { return !stop_requested(); }, .limit = kStepLimit};
 }
 
-Result<std::unique_ptr<roce::Endpoint>> open_endpoint(const Config& config,
-                                                      ConnectionOptions& connection) {
+Result<std::unique_ptr<roce::Endpoint>> open_endpoint(const Config& config, RunOptions& options) {
   auto endpoint = roce::Endpoint::open(config);
   if (!endpoint) {
     return endpoint;
   }
-  if (auto done = complete((*endpoint)->device(), connection); !done) {
+  if (auto done = complete((*endpoint)->device(), options); !done) {
     return pass_on(done.error());
   }
   return endpoint;
@@ -77,7 +76,7 @@ Result<Session> Session::open(RunOptions& options, const Config& config,
                                        options.device, kDeviceName));
   }
   if (options.is_server()) {
-    auto endpoint = open_endpoint(config, options.connection);
+    auto endpoint = open_endpoint(config, options);
     if (!endpoint) {
       return pass_on(endpoint.error());
     }
@@ -99,7 +98,7 @@ Result<Session> Session::open(RunOptions& options, const Config& config,
   if (!channel) {
     return pass_on(channel.error());
   }
-  auto endpoint = open_endpoint(config, options.connection);
+  auto endpoint = open_endpoint(config, options);
   if (!endpoint) {
     return pass_on(endpoint.error());
   }

@@ -104,6 +104,54 @@ class Contents(harness.PairTest):
             self.assertIn("  20000 messages = 160000 bytes checked, 0 messages wrong", end.out)
         self.assertRegex(client.out, r"retransmits [1-9]")
 
+    def test_uc_and_ud_carry_every_byte(self):
+        for transport, operation, size in (("UC", "send", 9001), ("UC", "write", 9001),
+                                           ("UC", "write_imm", 9001), ("UD", "send", 4096)):
+            with self.subTest(transport=transport, operation=operation):
+                self.setUp()
+                client, server = self.checked(operation, size, 1000, "-c", transport)
+                for end in (client, server):
+                    self.assertIn(f"Connection type : {transport}", end.out)
+                    self.assertIn("  0 messages lost", end.out)
+
+    def test_uc_and_ud_count_what_a_lossy_wire_loses(self):
+        for transport, operation, size in (("UC", "send", 9001), ("UC", "write", 9001),
+                                           ("UC", "write_imm", 9001), ("UD", "send", 1024)):
+            with self.subTest(transport=transport, operation=operation):
+                self.setUp()
+                client, server = self.good_pair(
+                    BW, "-c", transport, "--op", operation, "-s", size, "-n", 2000,
+                    "--data_validation", "--fault", harness.FAULTS.format(8))
+                for end in (client, server):
+                    lost = int(re.search(r"(?m)^  (\d+) messages lost$", end.out).group(1))
+                    checked = re.search(r"(\d+) messages = \d+ bytes checked, 0 messages wrong",
+                                        end.out)
+                    self.assertGreater(lost, 0, end)
+                    self.assertEqual(int(checked.group(1)) + lost, 2000, end)
+
+    def test_a_shared_receive_queue_serves_all_queue_pairs(self):
+        for flags, size in ((("--op", "send"), 3001), (("--op", "write_imm"), 3001),
+                            (("-c", "UD"), 1001)):
+            with self.subTest(flags=flags):
+                self.setUp()
+                client, server = self.good_pair(BW, *flags, "-s", size, "-n", 500, "-q", 3,
+                                                "--use-srq", "-r", 100, "--data_validation")
+                for end in (client, server):
+                    self.assertIn(f"  1500 messages = {1500 * size} bytes checked, 0 messages wrong",
+                                  end.out)
+
+    def test_completion_events_wake_either_drive(self):
+        for flags in ((), ("--drive", "lcore")):
+            with self.subTest(flags=flags):
+                self.setUp()
+                client, server = self.checked("send", 3000, 300, "--events", client=flags)
+                for end in (client, server):
+                    self.assertRegex(end.out, r"completion_events [1-9]")
+
+    def test_a_datagram_is_as_long_as_the_path_allows(self):
+        client, _ = self.good_pair(BW, "-c", "UD", "-m", 2048, "-n", 500)
+        self.assertRegex(client.out, r"(?m)^ 2048 +500 ")
+
     def test_an_engine_lcore_carries_every_byte(self):
         # On two CPUs at one end only: its two threads and the other end's one share them.
         for operation, ends in (("send", ("client", "server")), ("write", ("server",)),

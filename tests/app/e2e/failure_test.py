@@ -52,6 +52,15 @@ class Killed(LongRun):
                               client=["--fault", "loss=100%"])
         self.one_line_error(client, 1, "transport retry counter exceeded (12)")
 
+    def test_either_end_tells_of_a_killed_one_over_uc_and_ud(self):
+        for program, transport, victim in ((BW, ("-c", "UC"), "server"), (BW, ("-c", "UD"), "client"),
+                                           (PINGPONG, ("--transport", "uc"), "client"),
+                                           (PINGPONG, ("--transport", "ud"), "server")):
+            with self.subTest(program=program, transport=transport):
+                self.setUp()
+                ended = self.killed(program, "send", victim, *transport)
+                self.one_line_error(ended, 1, "peer ended")
+
     def test_a_request_under_way_to_a_killed_server_fails_by_its_retries(self):
         ended = self.killed(BW, "write", "server")
         self.one_line_error(ended, 1, "peer ended", "transport retry counter exceeded (12)")

@@ -40,6 +40,17 @@ class CommandLine(harness.PairTest):
         self.refused(["--ipv6", "--gid-index", "1"], "excludes --ipv6")
         self.refused(["a", "b"], "one host at most", "b")
 
+    def test_operations_that_a_transport_lacks(self):
+        for flag, programs in (("-c", [BW]), ("--transport", [PINGPONG])):
+            uc, ud = ("UC", "UD") if flag == "-c" else ("uc", "ud")
+            self.refused([flag, "XX"], "XX", uc, ud, programs=programs)
+            self.refused([flag, uc, "--op", "read"], "--op read", "UC", "RC", programs=programs)
+            self.refused([flag, uc, "--op", "atomic_cswap"], "--op atomic_cswap", "UC",
+                         programs=programs)
+            self.refused([flag, ud, "--op", "write"], "--op write", "UD", "--op send",
+                         programs=programs)
+        self.refused(["--use-srq", "--op", "write"], "--use-srq", "--op write", "leave it out")
+
     def test_stock_needs_a_host_and_sends(self):
         self.refused(["--stock"], "--stock", "host", programs=[PINGPONG])
         self.refused(["--stock", "--op", "read", "localhost"], "--op read", programs=[PINGPONG])
@@ -115,6 +126,11 @@ class Run(harness.PairTest):
         for program in (BW, PINGPONG):
             self.refused(program, "-m", 4096, "--set", "port.mtu=1500",
                          words=["--mtu 4096", "1024 at most", "port.mtu=4176"])
+
+    def test_a_datagram_above_the_path_mtu(self):
+        self.refused(BW, "-c", "UD", "-s", 4097, words=["--size 4097", "4096", "UD", "RC"])
+        self.refused(PINGPONG, "--transport", "ud", "-s", 1025,
+                     words=["--size 1025", "1024", "--mtu"])
 
     def test_tcp_port_in_use(self):
         self.listen()

@@ -64,6 +64,33 @@ class Contents(harness.PairTest):
                 self.checked(iterations, "--op", operation, "-s", size,
                              server_checks=operation in TWO_SIDED)
 
+    def test_uc_and_ud_carry_every_byte(self):
+        for transport, operation in (("uc", "send"), ("uc", "write"), ("uc", "write_imm"),
+                                     ("ud", "send")):
+            with self.subTest(transport=transport, operation=operation):
+                self.setUp()
+                self.checked(100, "--transport", transport, "--op", operation, "-s", 1001)
+
+    def test_uc_and_ud_repeat_what_a_lossy_wire_loses(self):
+        for transport, operation in (("uc", "send"), ("uc", "write"), ("uc", "write_imm"),
+                                     ("ud", "send")):
+            with self.subTest(transport=transport, operation=operation):
+                self.setUp()
+                client, server = self.checked(200, "--transport", transport, "--op", operation, "-s",
+                                              1001, "--fault", "loss=5%,dup=5%,seed=5")
+                self.assertRegex(client.out + server.out, r"messages_repeated [1-9]")
+
+    def test_a_shared_receive_queue_and_events(self):
+        for flags in (("--use-srq",), ("--events",), ("--use-srq", "--events", "--drive", "lcore")):
+            with self.subTest(flags=flags):
+                self.setUp()
+                # On two CPUs an engine's thread at one end only.
+                end = flags if "lcore" in flags else ()
+                both = () if end else flags
+                client, server = self.checked(60, "-q", 3, *both, client=end, server=end[:2])
+                if "--events" in flags:
+                    self.assertRegex(client.out, r"completion_events [1-9]")
+
     def test_queue_pairs_take_turns(self):
         for operation in ("send", "write", "atomic_fadd"):
             with self.subTest(operation=operation):
@@ -127,6 +154,23 @@ class Exchange(harness.PairTest):
         for end in (client, server):
             self.assertIn("100 iters in", end.out)
             self.assertIn("100 messages checked", end.out)
+
+    def test_the_stock_exchange_of_the_other_transports(self):
+        for flags in (("--transport", "uc"), ("--transport", "ud"), ("--use-srq", "-q", 5)):
+            with self.subTest(flags=flags):
+                self.setUp()
+                client, server = self.good_pair(PINGPONG, "-n", 100, "-s", 1000, *flags,
+                                                client=["--stock"])
+                for end in (client, server):
+                    self.assertIn("100 iters in", end.out)
+                    self.assertEqual(len(re.findall("remote address: ", end.out)),
+                                     5 if "-q" in flags else 1)
+
+    def test_a_stock_client_has_one_queue_pair_without_a_shared_queue(self):
+        server = self.start_server(PINGPONG, "-q", 2)
+        with socket.create_connection(("localhost", self.port), 10) as channel:
+            channel.sendall(f"0000:00002a:abcdef:{'0' * 32}\0".encode())
+            self.one_line_error(server.end(20), 1, "--num-qp 2", "at most 1", "--use-srq")
 
     def test_a_stock_client_gets_the_text_it_expects(self):
         # The Ethernet address of this client is given, since nobody is there to ask.
