@@ -303,6 +303,9 @@ void Completer::on_timeout(Instant now) {
 }
 
 void Completer::settle(Instant now) {
+  if (!can_receive_responses(core_.now_in())) {
+    return;  // what was posted is flushed, and its slots are no longer the window's
+  }
   if (core_.type != QpType::rc) {
     retire_before(now, window_.next());
   }
