@@ -152,6 +152,12 @@ inline Pkt send_last_inv(int32_t psn, uint32_t rkey) {
 inline Pkt send_only_inv(int32_t psn, uint32_t rkey) {
   return packet(wire::Operation::send_only_inv, psn).ieth(rkey);
 }
+inline Pkt atomic_write(int32_t psn) {
+  return packet(wire::Operation::atomic_write, psn);
+}
+inline Pkt flush(int32_t psn) {
+  return packet(wire::Operation::flush, psn).feth(1, 0);
+}
 inline Pkt read_request(int32_t psn) {
   return packet(wire::Operation::read_request, psn);
 }

@@ -37,6 +37,12 @@ struct Wr {
     wr.wr.atomic = {va, compare_add, swap, rkey};
     return *this;
   }
+  /// UD: the addressee; else it is the peer, with its right key.
+  Wr& to(uint32_t qpn, uint32_t qkey) {
+    wr.wr.ud.remote_qpn = qpn;
+    wr.wr.ud.remote_qkey = qkey;
+    return *this;
+  }
   /// `value`: as a number; on the wire in network order.
   Wr& imm(uint32_t value) {
     wr.imm_data = __builtin_bswap32(value);
@@ -80,6 +86,12 @@ inline Wr wr_read(uint64_t id) {
 inline Wr wr_fetch_add(uint64_t id) {
   return request(id, IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
+inline Wr wr_send_inv(uint64_t id) {
+  return request(id, IBV_WR_SEND_WITH_INV);
+}
+inline Wr wr_local_inv(uint64_t id) {
+  return request(id, IBV_WR_LOCAL_INV);
+}
 inline Wr wr_cmp_swap(uint64_t id) {
   return request(id, IBV_WR_ATOMIC_CMP_AND_SWP);
 }
@@ -94,6 +106,7 @@ struct Done {
   std::optional<uint32_t> invalidated;
   std::optional<uint32_t> vendor_err;
   std::optional<uint32_t> src_qp;
+  std::optional<uint32_t> qpn;  ///< else the Script's own queue pair
 
   Done& len(uint32_t n) {
     byte_len = n;
@@ -111,8 +124,12 @@ struct Done {
     vendor_err = syndrome;
     return *this;
   }
-  Done& from(uint32_t qpn) {
-    src_qp = qpn;
+  Done& from(uint32_t peer) {
+    src_qp = peer;
+    return *this;
+  }
+  Done& of(uint32_t own) {
+    qpn = own;
     return *this;
   }
 };

@@ -143,6 +143,8 @@ void Script::finish(Where at) {
 
 void Script::tear_down() {
   qp_.reset();
+  ah_.reset();
+  srq_.reset();
   mr_.reset();
   send_cq_.reset();
   recv_cq_.reset();
@@ -221,7 +223,7 @@ std::string Script::mismatch(const Done& wanted, const ibv_wc& seen, uint32_t qp
   };
   compare("wr_id", wanted.wr_id, seen.wr_id);
   compare("status", wanted.status, seen.status);
-  compare("qp_num", qpn, seen.qp_num);
+  compare("qp_num", wanted.qpn.value_or(qpn), seen.qp_num);
   compare("vendor_err", wanted.vendor_err.value_or(seen.vendor_err), seen.vendor_err);
   if (wanted.status == IBV_WC_SUCCESS) {
     compare("opcode", wanted.opcode.value_or(seen.opcode), seen.opcode);

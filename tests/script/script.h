@@ -67,6 +67,7 @@ struct Setup {
   uint32_t flow_label = 0;
   uint32_t port_mtu = 4400;
   uint32_t window = 256;
+  uint32_t shared_receives = 0;  ///< entries of a shared receive queue; 0: none
 };
 
 class VirtualClock final : public verbs::Clock {
@@ -85,6 +86,7 @@ class Script {
   static constexpr uint32_t kPeerQpn = 0x00abcd;
   static constexpr uint64_t kPeerVa = 0x0000'1234'5678'0000;  ///< of the peer's memory
   static constexpr uint32_t kPeerRkey = 0x9abcdef0;
+  static constexpr uint32_t kQkey = 0x11111111;  ///< of a UD queue pair
   static constexpr size_t kMemory = 64 * 1024;
 
   explicit Script(CaseInfo info);
@@ -103,7 +105,8 @@ class Script {
   void create(const Setup& setup = {}, Where at = Where::current());
   /// The same, and brings the queue pair to RTS.
   void connect(const Setup& setup = {}, Where at = Where::current());
-  /// Brings the queue pair of create() on until it is in `state` (INIT, RTR, RTS, SQD, ERR).
+  /// Brings the queue pair of create() on until it is in `state`. SQE comes from a datagram or an
+  /// unreliable SEND with a wrong key.
   void bring_to(ibv_qp_state state, Where at = Where::current());
   /// Attributes and mask that lead from the state before to `state`.
   ibv_qp_attr attributes(ibv_qp_state state) const;
@@ -188,6 +191,8 @@ class Script {
   uint64_t word(size_t offset) const;
   void deregister_memory() { mr_.reset(); }
   void destroy_qp();
+  /// A further queue pair of the same kind, in RTS; for UD and tests of several.
+  verbs::Qp another_qp(Where at = Where::current());
 
   uint32_t peer_psn() const { return info_.peer_psn; }
   uint32_t device_psn() const { return info_.device_psn; }
@@ -197,6 +202,8 @@ class Script {
   verbs::Qp& qp() { return *qp_; }
   verbs::Pd& pd() { return *pd_; }
   verbs::Mr& mr() { return *mr_; }
+  verbs::Srq& srq() { return *srq_; }
+  verbs::Ah& ah() { return *ah_; }
   verbs::Cq& send_cq() { return *send_cq_; }
   verbs::Cq& recv_cq() { return *recv_cq_; }
   ScriptedPort& port() { return *port_; }
@@ -240,6 +247,8 @@ class Script {
   std::optional<verbs::Cq> send_cq_;
   std::optional<verbs::Cq> recv_cq_;
   std::optional<verbs::Mr> mr_;
+  std::optional<verbs::Srq> srq_;
+  std::optional<verbs::Ah> ah_;  // UD: to the peer
   std::optional<verbs::Qp> qp_;
   uint32_t qpn_ = 0;
 

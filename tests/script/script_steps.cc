@@ -1,89 +1,20 @@
 // Set-up and the steps that make the device do something.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "script/addresses.h"
 #include "script/script.h"
 #include "script/words.h"
-#include "wire/icrc.h"
 
 namespace roce::script {
 namespace {
 
-constexpr MacAddress kPeerMac{{0x02, 0, 0, 0, 0, 2}};
-constexpr uint16_t kPeerSourcePort = 0xc321;
-constexpr uint8_t kDefaultHopLimit = 64;
-
-constexpr Ipv4Address ipv4_of(bool peer) {
-  return {{192, 0, 2, static_cast<uint8_t>(peer ? 2 : 1)}};
-}
-constexpr Ipv6Address ipv6_of(bool peer) {
-  return {{0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-           static_cast<uint8_t>(peer ? 2 : 1)}};
-}
-
 uint8_t initial_byte(size_t offset) {
   return static_cast<uint8_t>(offset * 13 + offset / 256 * 5 + 3);
-}
-
-/// Written from protocol-and-verbs.md 5.2, apart from the library's own.
-uint16_t source_port(uint32_t flow_label, uint64_t local_qpn, uint64_t remote_qpn) {
-  uint64_t fl = flow_label;
-  if (fl == 0) {
-    uint64_t v = local_qpn * remote_qpn;
-    v ^= v >> 20;
-    v ^= v >> 40;
-    fl = v & 0xfffff;
-  }
-  return static_cast<uint16_t>(((fl & 0x3fff) ^ ((fl & 0xfc000) >> 14)) | 0xc000);
-}
-
-/// Another pad, and the lengths, checksum and ICRC that go with it.
-void change_pad(wire::Fields& f, size_t pad) {
-  f.pad.assign(pad, 0);
-  f.bth.pad_count = static_cast<uint8_t>(pad);
-  const size_t headers = wire::kOpcodes[f.bth.opcode].headers_len;
-  f.udp.length = static_cast<uint16_t>(wire::UdpHeader::kSize + headers + f.payload.size() + pad +
-                                       wire::kIcrcSize);
-  if (auto* v6 = std::get_if<wire::Ipv6Header>(&f.ip)) {
-    v6->payload_length = f.udp.length;
-  } else {
-    auto& v4 = std::get<wire::Ipv4Header>(f.ip);
-    v4.total_length = static_cast<uint16_t>(wire::Ipv4Header::kSize + f.udp.length);
-    v4.checksum = 0;
-    uint8_t bytes[wire::Ipv4Header::kSize];
-    v4.emit(bytes);
-    v4.checksum = wire::Ipv4Header::checksum_of(bytes);
-  }
-  const Bytes frame = wire::emit(f);
-  const size_t l3 = wire::EthernetHeader::kSize + (f.vlan ? wire::VlanTag::kSize : 0);
-  f.icrc = wire::icrc_finish(
-      wire::icrc_of_headers(frame.data() + l3, frame.size() - l3 - wire::kIcrcSize));
-}
-
-/// E7: a window's worth of packets asks for four ACKs at least.
-bool ack_is_due(Psn psn, uint32_t window) {
-  const uint32_t interval = std::bit_floor(std::max(window / 4, 1u));
-  return psn.value() % interval == interval - 1;
-}
-
-wire::Transport transport_of(ibv_qp_type type) {
-  switch (type) {
-    case IBV_QPT_UC:
-      return wire::Transport::uc;
-    case IBV_QPT_UD:
-      return wire::Transport::ud;
-    default:
-      return wire::Transport::rc;
-  }
-}
-
-Gid gid_of(const Setup& setup, bool peer) {
-  return setup.ipv6 ? Gid::from(ipv6_of(peer)) : Gid::from(ipv4_of(peer));
 }
 
 }  // namespace
@@ -130,12 +61,33 @@ void Script::create(const Setup& setup, Where at) {
   init.qp_type = setup.type;
   init.cap = setup.cap;
   init.sq_sig_all = setup.signal_all ? 1 : 0;
-  auto qp = device_->create_qp(*pd_, *send_cq_, *recv_cq_, init);
+  if (setup.shared_receives > 0) {
+    srq_.emplace(*device_->create_srq(*pd_, {setup.shared_receives, setup.cap.max_recv_sge, 0}));
+  }
+  auto qp = device_->create_qp(*pd_, *send_cq_, *recv_cq_, init, srq_ ? &*srq_ : nullptr);
   if (!qp) {
     fail("no queue pair: " + qp.error().reason);
   }
   qp_.emplace(std::move(*qp));
   qpn_ = qp_->qpn();
+  if (setup.type == IBV_QPT_UD) {
+    ah_.emplace(*device_->create_ah(*pd_, attributes(IBV_QPS_RTR).ah_attr));
+  }
+}
+
+verbs::Qp Script::another_qp(Where at) {
+  step("create another queue pair", at);
+  ibv_qp_init_attr init{};
+  init.qp_type = setup_.type;
+  init.cap = setup_.cap;
+  init.sq_sig_all = 1;
+  verbs::Qp qp = *device_->create_qp(*pd_, *send_cq_, *recv_cq_, init, srq_ ? &*srq_ : nullptr);
+  for (const ibv_qp_state next : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
+    if (const Status s = qp.modify(attributes(next), mask(next)); !s) {
+      fail(s.error().reason);
+    }
+  }
+  return qp;
 }
 
 void Script::connect(const Setup& setup, Where at) {
@@ -148,7 +100,7 @@ ibv_qp_attr Script::attributes(ibv_qp_state state) const {
   a.qp_state = state;
   a.port_num = 1;
   a.qp_access_flags = static_cast<unsigned>(setup_.access);
-  a.qkey = 0x11111111;
+  a.qkey = kQkey;
   a.path_mtu = setup_.pmtu;
   a.dest_qp_num = kPeerQpn;
   a.rq_psn = info_.peer_psn;
@@ -199,93 +151,12 @@ void Script::bring_to(ibv_qp_state state, Where at) {
       modify(attributes(next), mask(next), at);
     }
   }
-  if (state > IBV_QPS_RTS) {
+  if (state == IBV_QPS_SQE) {
+    post(wr_send(0).from_bad_key(0, 8), at);
+    expect_sent({failed(0, IBV_WC_LOC_PROT_ERR)}, at);
+  } else if (state > IBV_QPS_RTS) {
     modify(attributes(state), IBV_QP_STATE, at);
   }
-}
-
-void Script::add_addresses(wire::Fields& f, bool from_peer) const {
-  const MacAddress own = port_->info().mac;
-  const uint16_t ip_type = setup_.ipv6 ? wire::kEtherTypeIpv6 : wire::kEtherTypeIpv4;
-  f.ethernet.destination = from_peer ? own : kPeerMac;
-  f.ethernet.source = from_peer ? kPeerMac : own;
-  f.ethernet.ethertype = setup_.vlan ? wire::kEtherTypeVlan : ip_type;
-  if (setup_.vlan) {
-    f.vlan = wire::VlanTag{setup_.sl, false, *setup_.vlan, ip_type};
-  }
-  const uint8_t hops = setup_.hop_limit == 0 ? kDefaultHopLimit : setup_.hop_limit;
-  if (setup_.ipv6) {
-    wire::Ipv6Header ip;
-    ip.traffic_class = setup_.traffic_class;
-    ip.flow_label = setup_.flow_label;
-    ip.hop_limit = hops;
-    ip.source = ipv6_of(from_peer);
-    ip.destination = ipv6_of(!from_peer);
-    f.ip = ip;
-  } else {
-    wire::Ipv4Header ip;
-    ip.tos = setup_.traffic_class;
-    ip.ttl = hops;
-    ip.source = ipv4_of(from_peer);
-    ip.destination = ipv4_of(!from_peer);
-    f.ip = ip;
-  }
-  f.udp.source_port = from_peer ? kPeerSourcePort : source_port(setup_.flow_label, qpn_, kPeerQpn);
-}
-
-wire::Fields Script::fields_of(const Pkt& p, bool from_peer) const {
-  wire::Fields f = p.fields;
-  add_addresses(f, from_peer);
-  f.bth.opcode = p.opcode.value_or(wire::opcode_of(transport_of(setup_.type), p.operation));
-  f.bth.dest_qp = from_peer ? qpn_ : kPeerQpn;
-  // Responses count from the first PSN of the other direction's requests.
-  const bool is_response = wire::kOpcodes[f.bth.opcode].verb == wire::Verb::response;
-  const uint32_t start = from_peer != is_response ? info_.peer_psn : info_.device_psn;
-  f.bth.psn = Psn(start + static_cast<uint32_t>(p.psn));
-  if (!from_peer && !is_response) {
-    f.bth.ack_req |= ack_is_due(f.bth.psn, setup_.window);
-  }
-  for (const auto& edit : p.edits) {
-    edit(f);
-  }
-  wire::complete(f);
-  if (p.pad_length) {
-    change_pad(f, *p.pad_length);
-  }
-  for (const auto& spoil : p.spoils) {
-    spoil(f);
-  }
-  return f;
-}
-
-Bytes Script::frame_of(const Pkt& p) const {
-  Bytes frame = wire::emit(fields_of(p, true));
-  for (const auto& spoil : p.raw_spoils) {
-    spoil(frame);
-  }
-  return frame;
-}
-
-void Script::inject(std::initializer_list<Pkt> packets, Where at) {
-  inject(std::vector<Pkt>(packets), at);
-}
-
-void Script::inject(const std::vector<Pkt>& packets, Where at) {
-  std::string what = "inject";
-  for (const Pkt& p : packets) {
-    what += " [" + in_words(fields_of(p, true)) + "]";
-  }
-  step(std::move(what), at);
-  for (const Pkt& p : packets) {
-    port_->put(frame_of(p));
-  }
-  settle();
-}
-
-void Script::inject_frame(Bytes frame, Where at) {
-  step("inject a frame", at);
-  port_->put(std::move(frame));
-  settle();
 }
 
 void Script::refuse_frames(bool on, Where at) {
@@ -310,6 +181,12 @@ int Script::post_list(const std::vector<Wr>& list) {
   std::vector<std::vector<ibv_sge>> sges;
   for (const Wr& w : list) {
     wrs.push_back(w.wr);
+    if (setup_.type == IBV_QPT_UD) {
+      auto& ud = wrs.back().wr.ud;
+      ud.ah = ah_->ibv();
+      ud.remote_qkey = ud.remote_qpn == 0 ? kQkey : ud.remote_qkey;
+      ud.remote_qpn = ud.remote_qpn == 0 ? kPeerQpn : ud.remote_qpn;
+    }
     sges.emplace_back();
     for (const Wr::Piece& piece : w.pieces) {
       sges.back().push_back({at(piece.offset), piece.length, mr_->lkey() ^ piece.lkey_error});
@@ -354,7 +231,7 @@ int Script::post_recv(uint64_t id, size_t offset, uint32_t length, uint32_t lkey
   wr.sg_list = &sge;
   wr.num_sge = 1;
   ibv_recv_wr* bad = nullptr;
-  return qp_->post_recv(&wr, &bad);
+  return srq_ ? srq_->post_recv(&wr, &bad) : qp_->post_recv(&wr, &bad);
 }
 
 void Script::recv(uint64_t id, size_t offset, uint32_t length, Where at) {

@@ -1,6 +1,7 @@
 // Packets with several faults are counted once, under the first; bits that must not matter.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/counters.h"
+#include "script/frames.h"
 #include "script/registry.h"
 
 namespace roce::script {
@@ -31,10 +32,6 @@ constexpr Fault kFaults[] = {
     {"source", DropReason::wrong_source,
      [](wire::Fields& f) { std::get<wire::Ipv4Header>(f.ip).source.bytes[3] = 9; }, nothing},
     {"pkey", DropReason::pkey, [](wire::Fields& f) { f.bth.pkey = 1; }, nothing}};
-
-Pkt sound(const Script& s) {
-  return write_only(0).reth(s.at(0), s.rkey(), 8).data(8).ack_req();
-}
 
 /// A difference that makes none.
 struct Harmless {

@@ -19,7 +19,7 @@ struct Type {
   ibv_qp_type type;
   const char* name;
 };
-constexpr Type kTypes[] = {{IBV_QPT_RC, "RC"}};
+constexpr Type kTypes[] = {{IBV_QPT_RC, "RC"}, {IBV_QPT_UC, "UC"}, {IBV_QPT_UD, "UD"}};
 
 struct Transition {
   Type type;

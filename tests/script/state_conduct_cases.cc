@@ -44,7 +44,7 @@ constexpr WrongValue kWrongValues[] = {
     {"multicast_address", IBV_QPS_RTR, [](ibv_qp_attr& a) { a.ah_attr.grh.dgid.raw[12] = 224; },
      "not a unicast"},
     {"address_of_zeros", IBV_QPS_RTR,
-     [](ibv_qp_attr& a) { std::memset(a.ah_attr.grh.dgid.raw, 0, 16); }, "not a unicast"},
+     [](ibv_qp_attr& a) { std::memset(a.ah_attr.grh.dgid.raw, 0, 16); }, "unicast"},
     {"gid_of_another_family", IBV_QPS_RTR, [](ibv_qp_attr& a) { a.ah_attr.grh.sgid_index = 2; },
      "same family"},
     {"timeout_of_32", IBV_QPS_RTS, [](ibv_qp_attr& a) { a.timeout = 32; }, "timeout is 32"},
@@ -199,7 +199,7 @@ RULE_CASE("T15", init_takes_receives_only) {
   expect_received({received(1, 8)});
 }
 
-RULE_CASE("T15", rtr_receives_and_does_not_send) {
+RULE_CASE("T15 C5", rtr_receives_and_does_not_send) {
   create();
   bring_to(IBV_QPS_RTR);
   recv(1, 0, 8);
@@ -207,6 +207,7 @@ RULE_CASE("T15", rtr_receives_and_does_not_send) {
   inject(send_only(0).data(8).ack_req());
   expect(ack(0, 1));
   expect_received({received(1, 8)});
+  expect_event(IBV_EVENT_COMM_EST);
   inject(read_request(1).reth(at(16), rkey(), 8));
   expect(read_only(1, 2).bytes(memory(16, 8)));
 }
