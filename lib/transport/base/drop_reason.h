@@ -49,10 +49,7 @@ enum class DropReason : uint8_t {
   broken_message,     ///< UC: middle or last packets after a gap
   length,             ///< UD, UC: a length rule of the opcode broken
   access,             ///< UC: no right to the memory
-  after_error,        ///< a request for a QP that has answered with a fatal NAK
   rnr_wait,           ///< a request ahead of the one that got an RNR NAK
-  // Local.
-  no_buffer,
   count,
 };
 
@@ -94,9 +91,7 @@ inline constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames
     "broken_message",
     "length",
     "access",
-    "after_error",
     "rnr_wait",
-    "no_buffer",
 };
 
 constexpr std::string_view name_of(DropReason reason) {
