@@ -15,6 +15,40 @@
 #include "script/registry.h"
 
 namespace roce::script {
+namespace {
+
+/// The cases that have reached each drop reason, a line a reason.
+std::string drop_reasons() {
+  std::string out;
+  for (size_t i = 1; i < kDropReasonCount; ++i) {
+    std::set<std::string> names;
+    for (const auto& [reason, name] : reached_reasons()) {
+      if (static_cast<size_t>(reason) == i) {
+        names.insert(name);
+      }
+    }
+    out += "dropped as " + std::string(kDropReasonNames[i]) + ":";
+    for (const std::string& name : names) {
+      out += " " + name;
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string unreached_reasons() {
+  std::string out;
+  for (size_t i = 1; i < kDropReasonCount; ++i) {
+    const auto& reached = reached_reasons();
+    if (std::none_of(reached.begin(), reached.end(),
+                     [i](const auto& r) { return static_cast<size_t>(r.first) == i; })) {
+      out += std::string(kDropReasonNames[i]) + " ";
+    }
+  }
+  return out;
+}
 
 Coverage Coverage::load() {
   Coverage c;
@@ -61,7 +95,7 @@ std::string Coverage::text() const {
     }
     out += "\n";
   }
-  return out + summary() + "\n";
+  return out + drop_reasons() + summary() + "\n";
 }
 
 std::string Coverage::summary() const {

@@ -27,4 +27,7 @@ struct Coverage {
   std::string summary() const;
 };
 
+/// Names of the DropReasons that no case of this run has reached.
+std::string unreached_reasons();
+
 }  // namespace roce::script

@@ -95,7 +95,9 @@ void Script::add_addresses(wire::Fields& f, bool from_peer) const {
     ip.destination = ipv4_of(!from_peer);
     f.ip = ip;
   }
-  f.udp.source_port = from_peer ? kPeerSourcePort : source_port(setup_.flow_label, qpn_, kPeerQpn);
+  f.udp.source_port =
+      from_peer ? kPeerSourcePort
+                : source_port(setup_.flow_label, setup_.type == IBV_QPT_UD ? 0 : qpn_, kPeerQpn);
 }
 
 wire::Fields Script::fields_of(const Pkt& p, bool from_peer) const {

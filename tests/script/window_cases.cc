@@ -339,8 +339,9 @@ RULE_CASE("X5 P1 E4", flush_sent) {
   request.rkey = kRkey;
   request.length = 64;
   expect_that(qp().post_flush(request) == 0, "it is posted");
-  post(wr_read(2).from(0, 8).remote(kVa, kRkey));
   expect(flush(0).reth(kVa, kRkey, 64).ack_req());
+  post(wr_read(2).from(0, 8).remote(kVa, kRkey));
+  expect_nothing();
   inject(read_only(0, 1));
   Done d;
   d.wr_id = 1;
