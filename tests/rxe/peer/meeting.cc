@@ -17,7 +17,7 @@ namespace {
 using roce::Result;
 using roce::Status;
 
-constexpr std::chrono::seconds kStepLimit{40};
+constexpr std::chrono::seconds kStepLimit{80};
 constexpr uint32_t kPsnMask = 0xffffff;
 // The message of two packets, the sixth of kind sizes, begins with the last PSN.
 constexpr uint32_t kPsnBeforeWrap = kPsnMask - 5;

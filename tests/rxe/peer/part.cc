@@ -21,7 +21,7 @@ using roce::Result;
 using roce::Status;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kCompletionLimit{20};
+constexpr std::chrono::seconds kCompletionLimit{60};
 constexpr uint32_t kGuardBytes = 64;
 constexpr uint8_t kGuard = 0xa5;
 constexpr size_t kPlaceAlignment = 64;
