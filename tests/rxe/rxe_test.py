@@ -38,7 +38,8 @@ DEVIATING = re.compile("(too_long|send_inv window) .* uroce$")
 REPEATING = re.compile(" (rnr|rnr_limit|gone) ")
 REPEATED = {"retransmits", "timeouts", "implied_naks", "sequence_naks_sent", "duplicate_requests"}
 # What a lossy run is about; the kinds that must fail are told apart by timing that loss disturbs.
-UNDER_FAULTS = "rc .* (sizes|wrap|burst|rnr) 1024 ipv4" if FULL else "rc .* (wrap|burst) 1024 ipv4"
+UNDER_FAULTS = ("rc .* (sizes|wrap|burst|rnr|srq) 1024 ipv4" if FULL else
+                "rc .* burst 1024 ipv4|rc .* wrap 1024 ipv4 uroce")
 FAULTS = "loss=1%,dup=1%,reorder=1%,corrupt=1%,seed={}"
 SEEDS = (1, 2, 3) if FULL else (1,)
 # Dissectors that guess from a payload and complain about what is none of theirs.

@@ -2,7 +2,7 @@
 
     table.py REPORT.json
 
-Cells that differ in path MTU and address family only share a row.
+Cells that differ in operation, path MTU and address family only share a row.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -25,17 +25,25 @@ KINDS = {"sizes": "each size by itself", "burst": "48 at once", "wrap": "PSNs wr
 
 
 def rows(cells):
-    """(what, how, path MTUs, families, {requester: verdicts}) in the order of the report."""
-    found = {}
+    """(transport, kind) -> [operations, path MTUs, families, {requester: verdicts}], where operations
+    that went through the same with the same result share a row."""
+    by_operation = {}
     for cell in cells:
         transport, operation, kind, mtu, family, requester = cell["cell"].split()
-        row = found.setdefault((transport, operation, kind), ([], [], {}))
-        for value, values in ((mtu, row[0]), (family.replace("ip", "IP"), row[1])):
+        mtus, families, verdicts = by_operation.setdefault((transport, kind, operation), ([], [], {}))
+        for value, values in ((mtu, mtus), (family.replace("ip", "IP"), families)):
             if value not in values:
                 values.append(value)
-        row[2].setdefault(requester, []).append(cell["verdict"])
-    for (transport, operation, kind), row in found.items():
-        yield (f"{TRANSPORTS[transport]} {OPERATIONS[operation]}", KINDS[kind], *row)
+        verdicts.setdefault(requester, []).append(cell["verdict"])
+    merged = {}
+    for (transport, kind, operation), (mtus, families, verdicts) in by_operation.items():
+        words = tuple(sorted((end, *set(said)) for end, said in verdicts.items()))
+        row = merged.setdefault((transport, kind, *mtus, *families, words),
+                                (transport, kind, [], mtus, families, {}))
+        row[2].append(OPERATIONS[operation])
+        for end, said in verdicts.items():
+            row[5].setdefault(end, []).extend(said)
+    return merged.values()
 
 
 def verdict(verdicts):
@@ -45,10 +53,11 @@ def verdict(verdicts):
 
 
 def table(cells):
-    lines = ["| operation | how | path MTU | addresses | uroce requests | the peer requests |",
+    lines = ["| how | operations | path MTU | addresses | uroce requests | the peer requests |",
              "|---|---|---|---|---|---|"]
-    for what, how, mtus, families, verdicts in rows(cells):
-        lines.append(f"| {what} | {how} | {', '.join(mtus)} | {', '.join(families)} | "
+    for transport, kind, operations, mtus, families, verdicts in rows(cells):
+        lines.append(f"| {TRANSPORTS[transport]}, {KINDS[kind]} | {', '.join(operations)} | "
+                     f"{', '.join(mtus)} | {', '.join(families)} | "
                      f"{verdict(verdicts.get('uroce', []))} | {verdict(verdicts.get('peer', []))} |")
     return "\n".join(lines) + "\n"
 
