@@ -88,6 +88,7 @@ Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, Port&
   verbs::DeviceConfig device_config;
   device_config.window_packets = config.engine.window_packets;
   device_config.resolve_timeout = Duration::from_ms(config.engine.resolve_timeout_ms);
+  device_config.dcqcn_line_rate = config.engine.dcqcn_mbps * 1e6 / 8;
   return verbs::Device::create(port, clock, engine, std::move(device_config));
 }
 

@@ -69,6 +69,7 @@ Result<Qp> Device::create_qp(const Pd& pd, const Cq& send_cq, const Cq& recv_cq,
   spec.max_inline = std::max<uint32_t>(attr.cap.max_inline_data, spec.max_send_sge * sizeof(Sge));
   spec.signal_all = attr.sq_sig_all != 0;
   spec.window_packets = state_->config.window_packets;
+  spec.line_rate = state_->config.dcqcn_line_rate;
 
   Result<roce::Qp*> created = nullptr;
   state_->driver.run([&] { created = state_->engine.create_qp(spec); });

@@ -54,7 +54,6 @@ constexpr Harmless kHarmless[] = {
     {"reserved_bits_before_the_psn", [](wire::Fields& f) { f.bth.reserved7 = 0x7f; }},
     {"solicited_bit_on_a_write", [](wire::Fields& f) { f.bth.solicited = true; }},
     {"traffic_class", [](wire::Fields& f) { ipv4(f).tos = 0xb8; }},
-    {"congestion_experienced", [](wire::Fields& f) { ipv4(f).tos = 3; }},
     {"ttl_of_1", [](wire::Fields& f) { ipv4(f).ttl = 1; }},
     {"ttl_of_255", [](wire::Fields& f) { ipv4(f).ttl = 255; }},
     {"ip_identification", [](wire::Fields& f) { ipv4(f).identification = 0xffff; }},
@@ -77,8 +76,12 @@ Pkt congestion_notification() {
       .edit([](wire::Fields& f) {
         f.bth.becn = true;
         f.bth.psn = Psn(0);
-        f.udp.source_port = 0;
+        f.bth.ack_req = false;
       });
+}
+
+void mark(wire::Fields& f) {
+  ipv4(f).tos = 3;
 }
 
 }  // namespace
@@ -137,7 +140,7 @@ RULE_CASE("S23", reserved_bits_of_both_ends_at_once) {
 
 RULE_CASE("S24", congestion_notification_is_counted_and_not_answered) {
   connect();
-  inject(congestion_notification());
+  inject(congestion_notification().edit([](wire::Fields& f) { f.udp.source_port = 0; }));
   expect_nothing();
   expect_that(device().counters().rcvd_cnp == 1, "it is counted");
   expect_state(IBV_QPS_RTS);
@@ -150,11 +153,21 @@ RULE_CASE("S24 S16", congestion_notification_with_a_wrong_icrc) {
   expect_that(device().counters().rcvd_cnp == 0, "it is not counted");
 }
 
-RULE_CASE("S24", congestion_mark_is_counted) {
+RULE_CASE("S25", marked_request_is_executed_and_its_sender_notified) {
   connect();
-  inject(sound(*this).edit([](wire::Fields& f) { ipv4(f).tos = 3; }));
-  expect(ack(0, 1));
+  inject(sound(*this).edit(mark));
+  expect({congestion_notification(), ack(0, 1)});
+  expect_memory(0, pattern(8));
   expect_that(device().counters().rcvd_ce == 1, "it is counted");
+}
+
+RULE_CASE("S25", marked_response_is_taken_and_its_sender_notified) {
+  connect();
+  post(wr_send(1).from(0, 8));
+  expect(send_only(0).bytes(memory(0, 8)).ack_req());
+  inject(ack(0, 1).edit(mark));
+  expect(congestion_notification());
+  expect_sent({done(1, IBV_WC_SEND)});
 }
 
 }  // namespace roce::script

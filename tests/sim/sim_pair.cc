@@ -24,13 +24,14 @@ SimPair::SimPair(const SimOptions& options) : link_({.mtu = options.port_mtu}) {
   }
   for (int side = 0; side < 2; ++side) {
     EngineConfig config;
-    config.tables = {.max_qp = 64, .max_mr = 256};
+    config.tables = {.max_qp = options.max_qp, .max_mr = 256};
     config.addresses.mac = ports_[side]->info().mac;
     const Status added = config.addresses.add(gid_of(side), 24);
     ROCE_CHECK(added.has_value());
     config.static_neighbours.emplace_back(gid_of(1 - side), ports_[1 - side]->info().mac);
     verbs::DeviceConfig device;
     device.window_packets = options.window_packets;
+    device.dcqcn_line_rate = options.dcqcn_line_rate;
     device.while_waiting = [this] { step(); };
     auto created = verbs::Device::create(*ports_[side], clock_, config, device);
     ROCE_CHECK(created.has_value());
@@ -86,7 +87,8 @@ std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParame
     attr.rq_psn = p.psn[1 - side];
     attr.max_dest_rd_atomic = p.rd_atomic;
     attr.min_rnr_timer = p.min_rnr_timer;
-    attr.ah_attr = pair.address_of(1 - side, p.gid_index);
+    attr.ah_attr = pair.address_of(p.loops_back ? 0 : 1 - side, p.gid_index);
+    attr.ah_attr.grh.traffic_class = p.traffic_class;
     Status s = qps[side]->modify(attr, IBV_QP_STATE | of_rtr);
     if (!s) {
       return s.error().reason;

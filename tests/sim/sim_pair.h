@@ -29,6 +29,8 @@ struct SimOptions {
   FaultConfig faults;
   uint32_t port_mtu = 9000;
   uint32_t window_packets = 256;
+  double dcqcn_line_rate = 0;  // bytes a second
+  uint32_t max_qp = 64;
   uint64_t seed = 1;
 };
 
@@ -78,6 +80,8 @@ struct RcParameters {
   uint8_t min_rnr_timer = 1;
   uint8_t rd_atomic = 4;
   int gid_index = 1;
+  bool loops_back = false;  // both queue pairs are side 0's
+  uint8_t traffic_class = 0;
   uint32_t qkey = 0x11111111;
   int access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 };

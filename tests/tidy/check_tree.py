@@ -39,6 +39,7 @@ LAYERS = {
     "<roce/*> of verbs": (*CORE, "port.h", "<infiniband/*>"),
     "endpoint": (*TRANSPORT, "<infiniband/*>", "<roce/*> of verbs", "<roce/*> of endpoint"),
     "<roce/*> of endpoint": (*TRANSPORT, "<infiniband/*>", "<roce/*> of verbs"),
+    "ibverbs": (*CORE, "<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>"),
     "app/common": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>"),
     "app": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>", "app/common"),
     "bench": (*TRANSPORT, "endpoint", "<rte_*>", "<infiniband/*>", "<roce/*> of verbs", "<roce/*> of endpoint",

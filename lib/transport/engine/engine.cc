@@ -31,6 +31,8 @@ void add(QpCounters& sum, const QpCounters& c) {
   sum.acks_sent += c.acks_sent;
   sum.retry_exceeded += c.retry_exceeded;
   sum.rnr_retry_exceeded += c.rnr_retry_exceeded;
+  sum.cnps_sent += c.cnps_sent;
+  sum.cnps_rcvd += c.cnps_rcvd;
 }
 
 /// The key itself must agree; its upper bit tells full members from limited ones, of which two may
@@ -151,7 +153,7 @@ void Engine::handle(const Frame& frame) {
 void Engine::deliver(const wire::Packet& packet) {
   counters_.rcvd_ce += packet.congestion_experienced() ? 1 : 0;
   if (packet.info->verb == wire::Verb::congestion) {
-    ++counters_.rcvd_cnp;
+    take_cnp(packet);
     return;
   }
   if (packet.dest_qp == kMulticastQpn) {
@@ -164,6 +166,16 @@ void Engine::deliver(const wire::Packet& packet) {
     return;
   }
   hand_over(*qp, packet);
+}
+
+/// Counted in any case; believed only when it comes from the QP's peer.
+void Engine::take_cnp(const wire::Packet& packet) {
+  ++counters_.rcvd_cnp;
+  Qp* const qp = qps_.find(packet.dest_qp);
+  if (qp != nullptr && can_receive_requests(qp->core().now_in()) &&
+      qp->core().path.matches(packet)) {
+    qp->on_cnp(now_);
+  }
 }
 
 /// A copy for each member; how many it reaches does not matter to the count of received packets.
@@ -214,6 +226,9 @@ void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
     return;
   }
   ++counters_.rcvd_packets;
+  if (packet.congestion_experienced()) [[unlikely]] {
+    qp.on_congestion(now_);
+  }
   const DropReason reason = qp.on_packet(now_, packet, regions_);
   if (reason != DropReason::none) {
     drop(reason);
@@ -369,11 +384,20 @@ void Engine::destroy_qp(Qp& qp) {
 
 Status Engine::join_group(Qp& qp, const Gid& group) {
   const Result<bool> first = groups_.attach(group, qp);
-  return first ? Status{} : tl::make_unexpected(first.error());
+  if (!first) {
+    return tl::make_unexpected(first.error());
+  }
+  if (*first) {
+    link_.groups().join(now_, group);
+  }
+  return {};
 }
 
 void Engine::leave_group(const Qp& qp, const Gid& group) {
-  (void)groups_.detach(group, qp);
+  const Result<bool> last = groups_.detach(group, qp);
+  if (last && *last) {
+    link_.groups().leave(group);
+  }
 }
 
 QpCounters Engine::qp_counters() const {

@@ -117,6 +117,7 @@ class Engine {
   void receive();
   void handle(const Frame& frame);
   void deliver(const wire::Packet& packet);
+  void take_cnp(const wire::Packet& packet);
   void deliver_to_group(const wire::Packet& packet, const Qp* except);
   void deliver_copy(const Frame& frame, const Qp& sender);
   void hand_over(Qp& qp, const wire::Packet& packet);

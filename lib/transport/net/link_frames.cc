@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "wire/group_message.h"
 
 namespace roce {
 namespace {
@@ -75,6 +76,62 @@ size_t write_neighbour(const LocalAddresses& local, const NeighbourPacket& packe
   option.emit(out + at + wire::NeighbourMessage::kSize);
   write_ipv6_checksum(ip, out + at, kLength);
   return at + kLength;
+}
+
+namespace {
+
+constexpr Ipv4Address kAllRouters4{{224, 0, 0, 2}};
+constexpr Ipv6Address kAllRouters6{{0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}};
+
+size_t write_igmp(const LocalAddresses& local, const GroupReport& report, uint8_t* out) {
+  constexpr size_t kHeader = wire::Ipv4Header::kSize + wire::kRouterAlertIpv4.size();
+  wire::Ipv4Header ip;
+  ip.total_length = kHeader + wire::IgmpMessage::kSize;
+  ip.ttl = 1;
+  ip.protocol = wire::kIpProtocolIgmp;
+  ip.source = report.source.ipv4();
+  ip.destination = report.joined ? report.group.ipv4() : kAllRouters4;
+  size_t at = write_link_header(local, multicast_mac(ip.destination), wire::kEtherTypeIpv4, out);
+  ip.emit(out + at);
+  out[at] = static_cast<uint8_t>(0x40 | kHeader / 4);
+  std::memcpy(out + at + wire::Ipv4Header::kSize, wire::kRouterAlertIpv4.data(),
+              wire::kRouterAlertIpv4.size());
+  store_be<uint16_t>(out + at + 10,
+                     wire::checksum_finish(wire::checksum_add(0, out + at, kHeader)));
+  at += kHeader;
+  wire::IgmpMessage message;
+  message.type = report.joined ? wire::IgmpMessage::kReport : wire::IgmpMessage::kLeave;
+  message.group = report.group.ipv4();
+  message.emit(out + at);
+  message.checksum = wire::icmp_checksum(out + at, wire::IgmpMessage::kSize);
+  message.emit(out + at);
+  return padded(out, at + wire::IgmpMessage::kSize);
+}
+
+size_t write_mld(const LocalAddresses& local, const GroupReport& report, uint8_t* out) {
+  wire::Ipv6Header ip;
+  ip.payload_length = wire::kRouterAlertIpv6.size() + wire::MldMessage::kSize;
+  ip.next_header = wire::kIpProtocolHopByHop;
+  ip.hop_limit = 1;
+  ip.source = report.source.ipv6();
+  ip.destination = report.joined ? report.group.ipv6() : kAllRouters6;
+  size_t at = write_link_header(local, multicast_mac(ip.destination), wire::kEtherTypeIpv6, out);
+  ip.emit(out + at);
+  at += wire::Ipv6Header::kSize;
+  std::memcpy(out + at, wire::kRouterAlertIpv6.data(), wire::kRouterAlertIpv6.size());
+  at += wire::kRouterAlertIpv6.size();
+  wire::MldMessage message;
+  message.type = report.joined ? wire::MldMessage::kReport : wire::MldMessage::kDone;
+  message.group = report.group.ipv6();
+  message.emit(out + at);
+  write_ipv6_checksum(ip, out + at, wire::MldMessage::kSize);
+  return at + wire::MldMessage::kSize;
+}
+
+}  // namespace
+
+size_t write_group_report(const LocalAddresses& local, const GroupReport& report, uint8_t* out) {
+  return report.group.is_ipv4() ? write_igmp(local, report, out) : write_mld(local, report, out);
 }
 
 size_t write_echo_reply(const LocalAddresses& local, const MacAddress& destination,

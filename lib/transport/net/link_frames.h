@@ -42,6 +42,14 @@ struct NeighbourPacket {
 };
 size_t write_neighbour(const LocalAddresses& local, const NeighbourPacket& packet, uint8_t* out);
 
+/// That this node listens to a group, or does no longer. Frames are at most 96 bytes long.
+struct GroupReport {
+  Gid source;  ///< own address of the group's family; link-local for IPv6
+  Gid group;
+  bool joined = true;
+};
+size_t write_group_report(const LocalAddresses& local, const GroupReport& report, uint8_t* out);
+
 /// Reply to the echo request `icmp` (message with its data) that came in the IP packet `ip`.
 /// Requires a reply of at most kMaxEchoPacket bytes with its IP header.
 size_t write_echo_reply(const LocalAddresses& local, const MacAddress& destination,

@@ -39,6 +39,7 @@ LinkOption find_link_option(std::span<const uint8_t> options, uint8_t type) {
 LinkResponder::LinkResponder(const LocalAddresses& local, NeighbourTable& neighbours)
     : local_(local),
       neighbours_(neighbours),
+      groups_(local),
       replies_(std::make_unique<std::array<Reply, kMaxReplies>>()) {}
 
 bool LinkResponder::on_frame(Instant now, std::span<const uint8_t> frame) {
@@ -322,6 +323,9 @@ size_t LinkResponder::pull(Instant now, uint8_t* out, size_t capacity) {
       unannounced_.reset(i);
       return write_announcement(local_.entries()[i].gid, out);
     }
+  }
+  if (groups_.wants_tx()) {
+    return groups_.pull(out);
   }
   const std::optional<Gid> target = neighbours_.pull_solicitation(now);
   return target ? write_solicitation(*target, out) : 0;

@@ -4,12 +4,13 @@
 //
 // Input changes state only; frames are pulled afterwards. Replies wait in a bounded queue, of which
 // pings may not take the last places. Nothing that fails a check causes a reply or a state change.
-// Duplicate address detection and multicast listener reports are not done.
+// Duplicate address detection is not done.
 //
 // Thread: the owning engine's thread only.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstddef>
@@ -19,6 +20,7 @@
 
 #include "base/address.h"
 #include "base/time.h"
+#include "net/group_reporter.h"
 #include "net/link_frames.h"
 #include "net/local_addresses.h"
 #include "net/neighbour_table.h"
@@ -62,13 +64,19 @@ class LinkResponder {
 
   /// True when pull() has a frame.
   bool wants_tx() const {
-    return reply_count_ != 0 || unannounced_.any() || neighbours_.wants_tx();
+    return reply_count_ != 0 || unannounced_.any() || neighbours_.wants_tx() || groups_.wants_tx();
   }
 
-  /// When on_timeout() should be called; kNever while nothing is being resolved.
-  Instant deadline() const { return neighbours_.deadline(); }
+  /// When on_timeout() should be called; kNever while nothing waits for time.
+  Instant deadline() const { return std::min(neighbours_.deadline(), groups_.deadline()); }
 
-  void on_timeout(Instant now) { neighbours_.on_timeout(now); }
+  void on_timeout(Instant now) {
+    neighbours_.on_timeout(now);
+    groups_.on_timeout(now);
+  }
+
+  /// The multicast groups that this node listens to.
+  GroupReporter& groups() { return groups_; }
 
   /// Tells the link about all own addresses: a gratuitous ARP or an unsolicited advertisement each.
   void announce();
@@ -105,6 +113,7 @@ class LinkResponder {
 
   const LocalAddresses& local_;
   NeighbourTable& neighbours_;
+  GroupReporter groups_;
   LinkCounters counters_;
   std::bitset<LocalAddresses::kMaxAddresses> unannounced_;   ///< bit i: local_.entries()[i]
   std::unique_ptr<std::array<Reply, kMaxReplies>> replies_;  ///< a ring

@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "memory/region.h"
 #include "qp/path.h"
+#include "qp/rate_control.h"
 #include "qp/state.h"
 #include "wire/bth.h"
 
@@ -48,6 +50,8 @@ struct QpCounters {
   uint64_t acks_sent = 0;
   uint64_t retry_exceeded = 0;
   uint64_t rnr_retry_exceeded = 0;
+  uint64_t cnps_sent = 0;
+  uint64_t cnps_rcvd = 0;
 };
 
 struct QpCore {
@@ -64,11 +68,21 @@ struct QpCore {
   std::atomic<QpState> state{QpState::reset};
   QpAttributes attr;
   Path path;
+  /// Paces what is sent once the network is congested; nullptr: nothing does.
+  std::unique_ptr<RateControl> rate;
   QpCounters counters;
 
   QpState now_in() const { return state.load(std::memory_order_relaxed); }
   void enter(QpState s) { state.store(s, std::memory_order_release); }
   uint32_t pmtu() const { return 1u << attr.pmtu_shift; }
+  /// Nothing asks for a pause before the next packet with data.
+  bool pace_allows(Instant now) const { return rate == nullptr || rate->may_send(now); }
+  /// A packet of `bytes` leaves.
+  void charge(Instant now, uint32_t bytes) {
+    if (rate != nullptr) [[unlikely]] {
+      rate->on_sent(now, bytes);
+    }
+  }
 };
 
 }  // namespace roce

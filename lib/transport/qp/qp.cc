@@ -3,9 +3,13 @@
 #include "qp/qp.h"
 
 #include <algorithm>
+#include <array>
 
 namespace roce {
 namespace {
+
+/// Notifications of one QP are at least this far apart, as network cards have it.
+constexpr Duration kCnpInterval = Duration::from_us(50);
 
 size_t send_bytes_after_first_sge(const QpSpec& spec) {
   const size_t sges = size_t{std::max(spec.max_send_sge, 1u)} * sizeof(Sge);
@@ -35,6 +39,9 @@ Qp::Qp(uint32_t qpn, const QpSpec& spec)
   core_.pd = spec.pd;
   core_.type = spec.type;
   core_.signal_all = spec.signal_all;
+  if (spec.line_rate > 0) {
+    core_.rate = std::make_unique<RateControl>(spec.line_rate);
+  }
 }
 
 void Qp::reset() {
@@ -43,7 +50,11 @@ void Qp::reset() {
   core_.attr = {};
   core_.events = 0;
   core_.notify_drained = false;
-  last_wqe_told_ = false;
+  last_wqe_told_ = cnp_due_ = paced_ = false;
+  next_cnp_ = {};
+  if (core_.rate != nullptr) {
+    core_.rate->reset();
+  }
   window_.reset(Psn{});
   requester_.reset();
   completer_.reset();
@@ -92,11 +103,41 @@ DropReason Qp::on_request(const wire::Packet& packet, RegionTable& regions) {
   }
 }
 
+void Qp::on_congestion(Instant now) {
+  if (core_.type != QpType::ud && now >= next_cnp_) {
+    cnp_due_ = true;
+    next_cnp_ = now + kCnpInterval;
+  }
+}
+
+void Qp::on_cnp(Instant now) {
+  ++core_.counters.cnps_rcvd;
+  if (core_.rate != nullptr) {
+    core_.rate->on_cnp(now);
+  }
+}
+
+/// 16 bytes of zeros, PSN 0, BECN set.
+void Qp::send_cnp(Step& step) {
+  constexpr std::array<uint8_t, 16> kNothing{};
+  uint8_t* const ext = step.open(
+      core_.path, {.opcode = wire::kCnpOpcode, .psn = Psn{}, .payload_len = kNothing.size()});
+  (ext - wire::Bth::kSize)[wire::Bth::kCongestionAt] |= wire::Bth::kBecnBit;
+  step.begin_payload();
+  step.append(kNothing.data(), kNothing.size());
+  step.close();
+  ++core_.counters.cnps_sent;
+  cnp_due_ = false;
+}
+
 void Qp::on_timeout(Instant now) {
   completer_.on_timeout(now);
 }
 
 void Qp::pull(Step& step) {
+  if (cnp_due_ && !step.full()) [[unlikely]] {
+    send_cnp(step);
+  }
   responder_.pull(step);
   requester_.pull(step);
   completer_.settle(step.now());
@@ -106,6 +147,7 @@ void Qp::pull(Step& step) {
   if (core_.notify_drained) [[unlikely]] {
     note_drained();
   }
+  paced_ = !core_.pace_allows(step.now());
 }
 
 void Qp::note_drained() {

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -36,6 +37,7 @@ struct QpSpec {
   uint32_t max_inline = 0;  ///< bytes
   bool signal_all = false;
   uint32_t window_packets = 256;
+  double line_rate = 0;  ///< bytes a second; above 0: DCQCN slows the QP down when it is congested
 };
 
 class Qp;
@@ -87,14 +89,22 @@ class Qp {
 
   /// Takes a packet for this QP. Not `none`: it was dropped, for that reason.
   DropReason on_packet(Instant now, const wire::Packet& packet, RegionTable& regions);
+  /// A packet for this QP was marked "congestion experienced": its sender is told, but not for
+  /// each (spec/protocol-and-verbs.md 5.5). Nothing happens for UD, which has no sender to name.
+  void on_congestion(Instant now);
+  /// The peer tells that what this QP sends meets congestion.
+  void on_cnp(Instant now);
   /// Looks at the clock.
   void on_timeout(Instant now);
   /// When on_timeout() has something to do; kNever if nothing waits for time.
-  Instant deadline() const { return completer_.deadline(); }
+  Instant deadline() const {
+    const Instant pace = core_.rate != nullptr ? core_.rate->next() : Instant{};
+    return paced_ ? std::min(pace, completer_.deadline()) : completer_.deadline();
+  }
   /// Builds packets, responses first.
   void pull(Step& step);
   /// Something is left to be sent in the next turn, whatever else happens.
-  bool wants_turn() const { return responder_.wants_tx(); }
+  bool wants_turn() const { return responder_.wants_tx() || cnp_due_; }
   /// The next pull() builds what the peer is owed, an ACK that waits for company included.
   void hurry() { responder_.hurry(); }
   /// Some of what pull() builds may be for this node itself.
@@ -114,6 +124,7 @@ class Qp {
  private:
   DropReason on_request(const wire::Packet& packet, RegionTable& regions);
   bool flush_receives(uint32_t limit);
+  void send_cnp(Step& step);
   void note_drained();
 
   QpCore core_;
@@ -129,6 +140,9 @@ class Qp {
   UcResponder uc_responder_;
   UdResponder ud_responder_;
   bool last_wqe_told_ = false;
+  bool cnp_due_ = false;
+  bool paced_ = false;  // the last pull() ended for want of time
+  Instant next_cnp_;    // none before
 };
 
 }  // namespace roce

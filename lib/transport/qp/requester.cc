@@ -89,7 +89,8 @@ bool Requester::may_send(Instant now) const {
   const QpState state = core_.now_in();
   // Nobody acknowledges UC and UD: there is no window.
   const bool open = core_.type != QpType::rc || window_.in_flight() < window_packets_;
-  return open && (state == QpState::rts || state == QpState::sqd) && now >= window_.hold_until();
+  return open && core_.pace_allows(now) && (state == QpState::rts || state == QpState::sqd) &&
+         now >= window_.hold_until();
 }
 
 void Requester::pull(Step& step) {
@@ -239,6 +240,7 @@ bool Requester::send_data(Step& step, const SendWqe& wqe) {
     return false;
   }
   step.close();
+  core_.charge(step.now(), len + kPacketOverhead);
   note_sent(step.now(), psn + 1);
   return true;
 }

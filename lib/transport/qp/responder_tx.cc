@@ -1,11 +1,12 @@
 // The responder's output: READ and atomic responses in order, then the ACK or NAK that is due.
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/limits.h"
 #include "qp/responder.h"
 
 namespace roce {
 
 void Responder::pull(Step& step) {
-  while (replies_.pending() > 0 && !step.full()) {
+  while (replies_.pending() > 0 && !step.full() && core_.pace_allows(step.now())) {
     Reply& reply = replies_.front();
     switch (reply.kind) {
       case ReplyKind::read:
@@ -65,6 +66,7 @@ void Responder::pull_read(Step& step, Reply& reply) {
   step.begin_payload();
   step.append(from, len);
   step.close();
+  core_.charge(step.now(), len + kPacketOverhead);
   ++reply.next;
   if (last) {
     replies_.finish(reply);

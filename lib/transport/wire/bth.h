@@ -18,6 +18,7 @@ struct Bth {
   static constexpr size_t kOpcodeAt = 0;
   static constexpr size_t kFlagsAt = 1;
   static constexpr size_t kPkeyAt = 2;
+  static constexpr size_t kCongestionAt = 4;
   static constexpr size_t kDestQpAt = 5;
   static constexpr size_t kAckReqAt = 8;
   static constexpr size_t kPsnAt = 9;
@@ -25,6 +26,7 @@ struct Bth {
   static constexpr uint8_t kSolicitedBit = 0x80;
   static constexpr uint8_t kMigReqBit = 0x40;
   static constexpr unsigned kPadShift = 4;
+  static constexpr uint8_t kBecnBit = 0x40;  ///< of the byte at kCongestionAt
   static constexpr uint8_t kAckReqBit = 0x80;
 
   uint8_t opcode = 0;

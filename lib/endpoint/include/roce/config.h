@@ -76,6 +76,7 @@ struct EngineSettings {
   Drive drive{};
   uint32_t window_packets = 0;      ///< unacknowledged packets a QP may have under way
   uint32_t resolve_timeout_ms = 0;  ///< wait for a peer's MAC address
+  uint32_t dcqcn_mbps = 0;          ///< rate without congestion, Mbit/s; 0: DCQCN is off
 };
 
 struct WrapSettings {

@@ -59,6 +59,9 @@ struct DeviceConfig {
   uint32_t window_packets = 256;
   /// How long a call waits for a peer's Ethernet address (INIT -> RTR, create_ah).
   Duration resolve_timeout = Duration::from_s(3);
+  /// DCQCN: the rate in bytes a second that a QP has without congestion, and from which
+  /// congestion notifications slow it down; 0: they are counted only.
+  double dcqcn_line_rate = 0;
   /// The P_Key table, 1..64 entries; upper bit set: full member.
   std::vector<uint16_t> pkeys = {0xffff};
   /// Called again and again while a call waits for the network, after the engine was polled:
