@@ -3,11 +3,8 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "wire/ethernet.h"
-#include "wire/icrc.h"
-#include "wire/packet.h"
 
 namespace roce {
 namespace {
@@ -33,12 +30,6 @@ void add(QpCounters& sum, const QpCounters& c) {
   sum.rnr_retry_exceeded += c.rnr_retry_exceeded;
   sum.cnps_sent += c.cnps_sent;
   sum.cnps_rcvd += c.cnps_rcvd;
-}
-
-/// The key itself must agree; its upper bit tells full members from limited ones, of which two may
-/// not talk to each other.
-constexpr bool pkeys_match(uint16_t a, uint16_t b) {
-  return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
 }
 
 }  // namespace
@@ -92,148 +83,6 @@ Instant Engine::next_event(Instant now) const {
     return now;
   }
   return std::min({wheel_.next_expiry(), link_.deadline(), port_.next_event()});
-}
-
-void Engine::receive() {
-  const std::span<Frame> frames(rx_);
-  const size_t n = port_.rx_burst(now_, frames);
-  if (n == 0) {
-    return;
-  }
-  for (size_t i = 0; i < n; ++i) {
-    if (i + 1 < n) {
-      __builtin_prefetch(frames[i + 1].data);
-    }
-    handle(frames[i]);
-  }
-  port_.release(frames.first(n));
-}
-
-void Engine::receive_local() {
-  for (const size_t tail = local_tail_; local_head_ != tail; ++local_head_) {
-    Frame& frame = local_[local_head_ % kLocalFrames];
-    handle(frame);
-    port_.release({&frame, 1});
-  }
-}
-
-bool Engine::for_this_node(const Frame& frame) const {
-  return (frame.data[0] & 1) != 0 ||
-         std::memcmp(frame.data, addresses_.mac.bytes.data(), addresses_.mac.bytes.size()) == 0;
-}
-
-void Engine::handle(const Frame& frame) {
-  moved_ = true;
-  const std::span<const uint8_t> bytes(frame.data, frame.len);
-  wire::Packet packet;
-  const wire::ParseResult parsed = wire::parse(bytes, packet);
-  switch (parsed.kind) {
-    case wire::FrameKind::roce:
-      break;
-    case wire::FrameKind::other:
-      ++counters_.rcvd_other;
-      link_.on_frame(now_, bytes);
-      return;
-    case wire::FrameKind::bad:
-      drop(parsed.reason);
-      return;
-  }
-  if (!for_this_node(frame)) {
-    drop(DropReason::not_for_us_mac);
-    return;
-  }
-  // Before any state is read that a reply could depend on.
-  if (!wire::icrc_ok(packet.l3, packet.l3_len)) {
-    drop(DropReason::icrc);
-    return;
-  }
-  deliver(packet);
-}
-
-void Engine::deliver(const wire::Packet& packet) {
-  counters_.rcvd_ce += packet.congestion_experienced() ? 1 : 0;
-  if (packet.info->verb == wire::Verb::congestion) {
-    take_cnp(packet);
-    return;
-  }
-  if (packet.dest_qp == kMulticastQpn) {
-    deliver_to_group(packet, nullptr);
-    return;
-  }
-  Qp* const qp = qps_.find(packet.dest_qp);
-  if (qp == nullptr) {
-    drop(DropReason::unknown_qpn);
-    return;
-  }
-  hand_over(*qp, packet);
-}
-
-/// Counted in any case; believed only when it comes from the QP's peer.
-void Engine::take_cnp(const wire::Packet& packet) {
-  ++counters_.rcvd_cnp;
-  Qp* const qp = qps_.find(packet.dest_qp);
-  if (qp != nullptr && can_receive_requests(qp->core().now_in()) &&
-      qp->core().path.matches(packet)) {
-    qp->on_cnp(now_);
-  }
-}
-
-/// A copy for each member; how many it reaches does not matter to the count of received packets.
-void Engine::deliver_to_group(const wire::Packet& packet, const Qp* except) {
-  const std::vector<Qp*>* const members = groups_.members(packet.destination_gid());
-  if (members == nullptr) {
-    drop(DropReason::unknown_group);
-    return;
-  }
-  for (Qp* const qp : *members) {
-    if (qp != except) {
-      hand_over(*qp, packet);
-    }
-  }
-}
-
-/// What this node sends to a group it belongs to reaches its members here as well, except the
-/// sender.
-void Engine::deliver_copy(const Frame& frame, const Qp& sender) {
-  wire::Packet packet;
-  if (wire::parse({frame.data, frame.len}, packet).kind == wire::FrameKind::roce &&
-      groups_.members(packet.destination_gid()) != nullptr) {
-    deliver_to_group(packet, &sender);
-  }
-}
-
-DropReason Engine::judge(const Qp& qp, const wire::Packet& packet) const {
-  if (packet.transport() != qp.type()) {
-    return DropReason::qp_type;
-  }
-  if (!can_receive_requests(qp.core().now_in())) {
-    return DropReason::qp_state;
-  }
-  if (qp.type() == QpType::ud) {
-    if (packet.dest_qp != kMulticastQpn && !addresses_.owns(packet.destination_gid())) {
-      return DropReason::wrong_destination;
-    }
-  } else if (!qp.core().path.matches(packet)) {
-    const bool to_us = addresses_.owns(packet.destination_gid());
-    return to_us ? DropReason::wrong_source : DropReason::wrong_destination;
-  }
-  return pkeys_match(packet.pkey, qp.core().pkey) ? DropReason::none : DropReason::pkey;
-}
-
-void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
-  if (const DropReason reason = judge(qp, packet); reason != DropReason::none) {
-    drop(reason);
-    return;
-  }
-  ++counters_.rcvd_packets;
-  if (packet.congestion_experienced()) [[unlikely]] {
-    qp.on_congestion(now_);
-  }
-  const DropReason reason = qp.on_packet(now_, packet, regions_);
-  if (reason != DropReason::none) {
-    drop(reason);
-  }
-  active_.add(qp);
 }
 
 void Engine::expire() {
