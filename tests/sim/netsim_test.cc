@@ -2,6 +2,7 @@
 // failing run names its seed and the command that repeats it.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -15,7 +16,9 @@ namespace {
 struct Scenario {
   const char* name;
   double loss;
-  int may_give_up;  // runs of 50 in which the retry counter may run out
+  int may_give_up;    // runs of 50 in which the retry counter may run out
+  int gid_index = 1;  // 1: IPv4, 0: IPv6
+  std::optional<uint16_t> vlan = {};
 };
 
 class NetSim : public testing::TestWithParam<Scenario> {};
@@ -26,6 +29,7 @@ bool run_seed(const Scenario& scenario, uint64_t seed) {
                " build/tests/sim/sim_tests --gtest_filter='*/" + scenario.name + "'");
   SimOptions options;
   options.seed = seed;
+  options.vlan = scenario.vlan;
   options.faults.loss = scenario.loss;
   // Corrupted frames are lost ones too, so the worst wire loses enough without them.
   options.faults.duplicate = scenario.loss / 2;
@@ -37,6 +41,7 @@ bool run_seed(const Scenario& scenario, uint64_t seed) {
   RcParameters parameters;
   parameters.psn[0] = static_cast<uint32_t>(0xffffc0 + seed % 64);
   parameters.psn[1] = static_cast<uint32_t>(seed * 2654435761u) & 0xffffff;
+  parameters.gid_index = scenario.gid_index;
   parameters.pmtu = static_cast<ibv_mtu>(IBV_MTU_256 + seed % 5);
   EXPECT_EQ(connect_rc(pair, a.qp(), b.qp(), parameters), "");
   a.start(b, 60);
@@ -73,7 +78,9 @@ TEST_P(NetSim, EveryByteArrivesOnceAndInOrder) {
 INSTANTIATE_TEST_SUITE_P(Loss, NetSim,
                          testing::Values(Scenario{"none", 0, 0}, Scenario{"percent1", 0.01, 0},
                                          Scenario{"percent10", 0.1, 2},
-                                         Scenario{"percent30", 0.3, 40}),
+                                         Scenario{"percent30", 0.3, 40},
+                                         Scenario{"ipv6_percent5", 0.05, 0, 0},
+                                         Scenario{"vlan_percent5", 0.05, 0, 1, 42}),
                          [](const auto& scenario) { return std::string(scenario.param.name); });
 
 }  // namespace

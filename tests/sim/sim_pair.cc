@@ -26,6 +26,7 @@ SimPair::SimPair(const SimOptions& options) : link_({.mtu = options.port_mtu}) {
     EngineConfig config;
     config.tables = {.max_qp = options.max_qp, .max_mr = 256};
     config.addresses.mac = ports_[side]->info().mac;
+    config.addresses.vlan = options.vlan;
     const Status added = config.addresses.add(gid_of(side), 24);
     ROCE_CHECK(added.has_value());
     config.static_neighbours.emplace_back(gid_of(1 - side), ports_[1 - side]->info().mac);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <roce/verbs.h>
@@ -31,6 +32,7 @@ struct SimOptions {
   uint32_t window_packets = 256;
   double dcqcn_line_rate = 0;  // bytes a second
   uint32_t max_qp = 64;
+  std::optional<uint16_t> vlan;
   uint64_t seed = 1;
 };
 
