@@ -99,7 +99,8 @@ class Contents(harness.PairTest):
 
     def test_fetch_adds_of_several_queue_pairs_sum_up_on_a_lossy_wire(self):
         client, server = self.good_pair(BW, "--op", "atomic_fadd", "-n", 5000, "-q", 4,
-                                        "--data_validation", "--fault", "loss=5%,dup=5%,seed=4")
+                                        "--data_validation", "--fault", "loss=5%,dup=5%,seed=4",
+                                        *harness.PATIENT)
         for end in (client, server):
             self.assertIn("  20000 messages = 160000 bytes checked, 0 messages wrong", end.out)
         self.assertRegex(client.out, r"retransmits [1-9]")
@@ -167,7 +168,7 @@ class Contents(harness.PairTest):
                 size, count = (8, 4096) if operation.startswith("atomic") else (65536, 1024)
                 client, server = self.checked(
                     operation, size, count, "--start-psn", "0xfffff0", "--fault",
-                    harness.FAULTS.format(seed))
+                    harness.FAULTS.format(seed), *harness.PATIENT)
                 self.assertRegex(client.out, r"retransmits [1-9]")
                 self.assertRegex(client.out + server.out, r"faults_corrupted [1-9]")
 

@@ -119,7 +119,8 @@ class Contents(harness.PairTest):
                 self.setUp()
                 client, server = self.checked(
                     150, "--op", operation, "-s", 10000, "--start-psn", "0xffffe0", "--fault",
-                    harness.FAULTS.format(seed), server_checks=operation in TWO_SIDED)
+                    harness.FAULTS.format(seed), *harness.PATIENT,
+                    server_checks=operation in TWO_SIDED)
                 self.assertRegex(client.out + server.out, r"retransmits [1-9]")
 
 

@@ -24,7 +24,7 @@ class Soak(harness.PairTest):
               flush=True)
         client, server = self.start_pair(BW, "--op", operation, "-s", SIZE, "-n", count,
                                          "--data_validation", "--start-psn", "0xfffff0",
-                                         "--fault", faults)
+                                         "--fault", faults, *harness.PATIENT)
         ends = client.end(600 + MIB), server.end(30)
         both = f"{ends[0]}\n\n{ends[1]}"
         self.assertEqual([(e.code, e.err) for e in ends], [(0, "")] * 2, both)
