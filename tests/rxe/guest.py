@@ -77,7 +77,8 @@ class Wire:
     def __init__(self, folder):
         remove_stale_namespaces()
         self.name = NAMESPACE.format(os.getpid())
-        self.inside = ["ip", "netns", "exec", self.name]
+        # What runs there ends with this process.
+        self.inside = ["ip", "netns", "exec", self.name, "setpriv", "--pdeathsig", "KILL"]
         done = subprocess.run(["sh", "-ec", WIRE_UP.format(space=self.name)], text=True,
                               capture_output=True, check=False)
         if done.returncode != 0:
@@ -120,8 +121,7 @@ class Guest:
         self.share.mkdir()
         self.console = folder / "console.log"
         self.jobs = 0
-        command = [*wire.inside, "setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
-                   "-M", "q35,accel=tcg", "-cpu", "max", "-smp", "1", "-m", str(MEMORY_MB),
+        command = [*wire.inside, "qemu-system-x86_64", "-M", "q35,accel=tcg", "-cpu", "max", "-smp", "1", "-m", str(MEMORY_MB),
                    "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
                    "-kernel", image / "vmlinux", "-initrd", image / "initrd.cpio",
                    "-append", KERNEL_LINE, "-serial", f"file:{self.console}",
@@ -175,10 +175,13 @@ class Guest:
         self.process.wait()
 
     def quit(self):
-        """Powers it off."""
-        if self.alive():
-            (self.share / "jobs" / "quit").touch()
+        """Powers it off, if it runs."""
+        jobs = self.share / "jobs"
+        if self.alive() and jobs.exists():
+            (jobs / "quit").touch()
             try:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:
-                self.kill()
+                pass
+        if self.alive():
+            self.kill()

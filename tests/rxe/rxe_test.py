@@ -6,6 +6,7 @@ Soft-RoCE runs in an emulated guest (guest.py), one for all tests. `--full` adds
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import atexit
 import collections
 import json
 import os
@@ -44,22 +45,24 @@ FAULTS = "loss=1%,dup=1%,reorder=1%,corrupt=1%,seed={}"
 SEEDS = (1, 2, 3) if FULL else (1,)
 # Dissectors that guess from a payload and complain about what is none of theirs.
 TSHARK = ["tshark", "--disable-protocol", "rpcordma", "--disable-protocol", "infiniband.eoib", "-n"]
+# Time-out of uroce's pingpongs: 537 ms, for a guest on busy CPUs.
+PATIENCE = 17
 STOCK = "ibv_rc_pingpong -d rxe0 -g {gid} -m {mtu} -s {size} -n {count}"
 
 
 class World:
-    """What all tests share: made when the first one needs it."""
+    """What all tests share: made when the first one needs it, removed however the process ends."""
 
     folder = wire = running = None
 
     @classmethod
     def set_up(cls):
         holder = tempfile.TemporaryDirectory(prefix="uroce-rxe-")
-        unittest.addModuleCleanup(holder.cleanup)
+        atexit.register(holder.cleanup)
         cls.folder = Path(holder.name)
         cls.wire = Wire(cls.folder)
-        unittest.addModuleCleanup(cls.wire.remove)
-        unittest.addModuleCleanup(cls.stop)
+        atexit.register(cls.wire.remove)
+        atexit.register(cls.stop)
 
     @classmethod
     def guest(cls):
@@ -77,8 +80,13 @@ class World:
             cls.running.quit()
 
 
+def end_at_once(_signal, _frame):
+    """unittest takes SystemExit for the error of one test, and goes on."""
+    raise KeyboardInterrupt
+
+
 def setUpModule():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
+    signal.signal(signal.SIGTERM, end_at_once)
     reason = missing()
     if reason:
         raise unittest.SkipTest(reason)
@@ -98,6 +106,8 @@ class RxeTest(harness.PairTest):
         self.guest = World.guest()
         self.ours = {"inside": World.wire.inside}
         self.settings = ["--config", World.wire.config]
+        # One that waits for an end that failed would keep the guest's only CPU busy for ever.
+        self.addCleanup(self.guest.run, "killall ibv_rc_pingpong rxe-ibv-peer")
 
     def check_icrc(self, file):
         done = subprocess.run([sys.executable, "-B", harness.CHECK_ICRC, file], text=True,
@@ -120,7 +130,7 @@ class Pingpong(RxeTest):
 
     def flags(self, run):
         return [*self.settings, "-g", run["gid"], "-m", run["mtu"], "-s", run["size"], "-n",
-                run["count"], "--capture", self.folder / "run.pcap"]
+                run["count"], "-u", PATIENCE, "--capture", self.folder / "run.pcap"]
 
     def finish(self, job, ended):
         code, said = job.end(60)
