@@ -28,7 +28,7 @@ struct MrState;
 struct MwState;
 struct AhState;
 struct CqState;
-struct ChannelState;
+class ChannelState;
 struct SrqState;
 struct QpState;
 }  // namespace detail
