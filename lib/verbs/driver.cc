@@ -67,6 +67,7 @@ void Driver::watch_link() {
   const bool up = engine_.port().link_up();
   if (up != link_up_) {
     link_up_ = up;
+    engine_.set_link_up(up);
     events_.push({up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, kPortNumber});
   }
 }

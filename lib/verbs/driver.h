@@ -21,7 +21,9 @@ namespace roce::verbs {
 class Driver {
  public:
   Driver(Engine& engine, Clock& clock, EventQueue& events)
-      : engine_(engine), clock_(clock), events_(events), link_up_(engine.port().link_up()) {}
+      : engine_(engine), clock_(clock), events_(events), link_up_(engine.port().link_up()) {
+    engine_.set_link_up(link_up_);
+  }
   ~Driver() { stop_thread(); }
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;

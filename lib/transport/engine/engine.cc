@@ -42,7 +42,8 @@ Engine::Engine(Port& port, const EngineConfig& config, const RandomSource& rando
       regions_(config.tables.max_mr, random),
       qps_(config.tables.max_qp, random),
       wheel_(config.tables.max_qp, now),
-      now_(now) {
+      now_(now),
+      port_loops_back_(config.port_loops_back) {
   link_.announce();
 }
 
@@ -135,7 +136,7 @@ void Engine::settle() {
 
 /// Lets the QP build packets and reports what has become of it. True when it wants another turn.
 bool Engine::serve(Qp& qp, Step& step) {
-  const bool local = qp.may_loop_back();
+  const bool local = !port_loops_back_ && qp.may_loop_back();
   const size_t first = step.used();
   step.allow(local ? std::min(kQuantum, local_room()) : kQuantum);
   qp.pull(step);
@@ -205,8 +206,12 @@ void Engine::flush() {
   if (ready_ == 0) {
     return;
   }
-  const size_t sent = port_.tx_burst(now_, {tx_.data(), ready_});
+  size_t sent = port_.tx_burst(now_, {tx_.data(), ready_});
   moved_ = moved_ || sent > 0;
+  if (sent < ready_ && !link_up_) {
+    port_.release({tx_.data() + sent, ready_ - sent});
+    sent = ready_;
+  }
   std::copy(tx_.begin() + static_cast<ptrdiff_t>(sent),
             tx_.begin() + static_cast<ptrdiff_t>(blank_), tx_.begin());
   ready_ -= sent;

@@ -40,6 +40,8 @@ struct EngineConfig {
   /// True when posting and polling happen on the engine's own thread: ring() then needs no
   /// hand-over.
   bool same_thread = true;
+  /// The port hands back what is sent to its own address, so that it need not be looped back here.
+  bool port_loops_back = false;
 };
 
 /// Something that the owner of an object has to be told.
@@ -83,6 +85,11 @@ class Engine {
   /// Says whether posters are on the engine's own thread (the default: ring() then needs no
   /// hand-over). To be called while no other thread posts.
   void set_same_thread(bool same) { same_thread_ = same; }
+
+  /// Says whether the other end of the port is there (the default). While it is not, frames that
+  /// the port does not take are lost, as on a cable that is not plugged in: they would block those
+  /// for this node itself. Thread: the engine's.
+  void set_link_up(bool up) { link_up_ = up; }
 
   Result<Qp*> create_qp(const QpSpec& spec) { return qps_.create(spec, now_); }
   /// The QP's completions stay in their CQs; see CompletionQueue::purge.
@@ -148,6 +155,8 @@ class Engine {
   ActiveList active_;
   Instant now_;
   bool same_thread_ = true;
+  bool link_up_ = true;
+  const bool port_loops_back_;
   bool moved_ = false;  // a frame has come or gone in this poll
 
   std::array<Frame, kRxBurst> rx_{};  // the burst being handled; a member, so as not to be cleared
