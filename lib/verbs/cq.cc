@@ -102,7 +102,11 @@ Status Cq::resize(int entries) {
     return s;
   }
   bool fits = false;
-  state_->device->driver.run([&] { fits = state_->queue.resize(static_cast<uint32_t>(entries)); });
+  detail::DeviceState& device = *state_->device;
+  device.driver.run([&] {
+    device.engine.poll(device.clock.now());  // what has been posted before may complete
+    fits = state_->queue.resize(static_cast<uint32_t>(entries));
+  });
   if (!fits) {
     return failure(EINVAL, "the completion queue holds more than " + std::to_string(entries) +
                                " completions; poll some first");

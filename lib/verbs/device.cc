@@ -16,6 +16,7 @@ namespace roce::verbs {
 namespace {
 
 constexpr uint8_t kPortNum = 1;
+constexpr uint32_t kVendorId = 0x02'0000;  // among the locally administered ones: nobody's
 constexpr uint32_t kMaxWindow = 65'536;
 constexpr uint8_t kLocalAckDelay = 15;  // code, as Soft-RoCE says: 134 ms
 
@@ -109,6 +110,8 @@ ibv_device_attr Device::query_device() const {
   const TableSizes& tables = state_->tables;
   ibv_device_attr attr{};
   std::strncpy(attr.fw_ver, "uroce", sizeof attr.fw_ver - 1);
+  attr.vendor_id = kVendorId;
+  attr.vendor_part_id = 1;
   attr.max_mr_size = UINT64_MAX;
   attr.page_size_cap = 0xfffff000;
   attr.max_qp = static_cast<int>(tables.max_qp);

@@ -150,6 +150,16 @@ TEST(CqResize, KeepsWhatIsThere) {
   EXPECT_EQ(rig.cq.poll_timed(done), 1);
 }
 
+TEST(CqResize, CountsWhatHasBeenPostedBefore) {
+  RigOptions options;
+  options.rc.type = IBV_QPT_UC;  // sends complete when they have left
+  RcRig rig(options);
+  ASSERT_EQ(rig.a.send(1, 0, 10), 0);
+  ASSERT_EQ(rig.a.send(2, 0, 10), 0);
+  EXPECT_FALSE(rig.a.cq.resize(1));
+  EXPECT_TRUE(rig.a.cq.resize(2));
+}
+
 TEST(AsyncEvents, TheFirstMessageBeforeRtsIsToldOfAsEstablished) {
   RcRig rig;
   verbs::Qp near = *rig.a.device.create_qp(rig.a.pd, rig.a.cq, rig.a.cq, RigSide::init({}));
