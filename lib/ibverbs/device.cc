@@ -62,6 +62,7 @@ int query_device_ex(ibv_context* /*context*/, const ibv_query_device_ex_input* i
   full.orig_attr = Process::get().verbs().query_device();
   full.completion_timestamp_mask = UINT64_MAX;
   full.hca_core_clock = kClockKhz;
+  full.phys_port_cnt_ex = full.orig_attr.phys_port_cnt;
   full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
   std::memset(attr, 0, size);
   std::memcpy(attr, &full, std::min(size, sizeof full));
@@ -228,6 +229,9 @@ UROCE_PUBLIC ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* e
                                               reinterpret_cast<ibv_gid_entry*>(at), 0, size) == 0) {
     at += size;
     ++n;
+  }
+  if (Process::get().verbs().query_gid(1, static_cast<int>(n))) {
+    return -EINVAL;  // there are more
   }
   return static_cast<ssize_t>(n);
 }

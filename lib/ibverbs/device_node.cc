@@ -31,7 +31,16 @@ UROCE_PUBLIC int access(const char* path, int mode) noexcept {
   return roce::ibv::real<int(const char*, int)>("access")(path, mode);
 }
 
-UROCE_PUBLIC int stat(const char* path, struct stat* out) noexcept {
+// With 64-bit file offsets, the header makes stat() another name of stat64(); on x86-64 both are
+// the same function, and programs use either.
+UROCE_PUBLIC int uroce_stat(const char* path, struct stat* out) noexcept __asm__("stat");
+UROCE_PUBLIC int uroce_stat64(const char* path, struct stat* out) noexcept __asm__("stat64");
+
+int uroce_stat64(const char* path, struct stat* out) noexcept {
   const char* const seen = roce::ibv::is_our_node(path) ? "/dev/null" : path;
-  return roce::ibv::real<int(const char*, struct stat*)>("stat")(seen, out);
+  return roce::ibv::real<int(const char*, struct stat*)>("stat64")(seen, out);
+}
+
+int uroce_stat(const char* path, struct stat* out) noexcept {
+  return uroce_stat64(path, out);
 }

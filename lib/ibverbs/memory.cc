@@ -166,7 +166,7 @@ UROCE_PUBLIC int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* addr, siz
 UROCE_PUBLIC ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   UROCE_PASS_ON(pd->context, ibv_create_ah, pd, attr);
   Pd& ours = from<Pd>(pd);
-  auto made = Process::get().verbs().create_ah(ours.native, *attr);
+  auto made = Process::get().verbs().create_ah(ours.native, plain(*attr));
   if (!made) {
     return fail_with(made.error().code);
   }

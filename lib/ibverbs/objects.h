@@ -140,6 +140,13 @@ inline Context& context_of(ibv_context* context) {
                                      offsetof(verbs_context, context));
 }
 
+/// The address as uroce takes it: programs set bits of the flow label that no header has room for,
+/// and expect them to be ignored.
+inline ibv_ah_attr plain(ibv_ah_attr attr) {
+  attr.grh.flow_label &= 0xfffff;
+  return attr;
+}
+
 /// What failing calls that return a pointer do.
 inline std::nullptr_t fail_with(int error) {
   errno = error;

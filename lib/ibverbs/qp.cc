@@ -167,11 +167,13 @@ UROCE_PUBLIC int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int attr_mask) {
   UROCE_PASS_ON(qp->context, ibv_modify_qp, qp, attr, attr_mask);
   Qp& ours = from<Qp>(qp);
   roce::Status done;
+  ibv_qp_attr wanted = *attr;
+  wanted.ah_attr = plain(attr->ah_attr);
   if ((attr_mask & IBV_QP_STATE) != 0 && attr->qp_state == IBV_QPS_RESET) {
     const CqLocks locks(*qp);  // completions of the queue pair go
-    done = ours.native->modify(*attr, attr_mask);
+    done = ours.native->modify(wanted, attr_mask);
   } else {
-    done = ours.native->modify(*attr, attr_mask);
+    done = ours.native->modify(wanted, attr_mask);
   }
   if (done && (attr_mask & IBV_QP_STATE) != 0) {
     qp->state = attr->qp_state;
