@@ -1,0 +1,16 @@
+// uroce: starts unmodified verbs programs over uroce. `uroce run -- PROGRAM ARGS...`.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string>
+#include <vector>
+
+#include "options.h"
+#include "run.h"
+
+int main(int argc, char** argv) {
+  uroce::launcher::Options options;
+  const std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
+  if (const auto code = uroce::launcher::parse(arguments, options)) {
+    return *code;
+  }
+  return uroce::launcher::run(options);
+}
