@@ -8,7 +8,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -62,7 +61,6 @@ class UnackedEvents {
 
 struct Context {
   verbs_context verbs{};  // its last member is the ibv_context that programs see
-  std::atomic<int> users{0};
 };
 
 inline bool is_ours(const ibv_context* context) {

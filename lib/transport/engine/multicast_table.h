@@ -57,13 +57,6 @@ class MulticastTable {
     return true;
   }
 
-  /// Groups that the QP is a member of.
-  size_t memberships(const Qp& qp) const {
-    return static_cast<size_t>(std::count_if(groups_.begin(), groups_.end(), [&qp](const auto& g) {
-      return std::find(g.second.begin(), g.second.end(), &qp) != g.second.end();
-    }));
-  }
-
   /// The members of the group, or nullptr when there are none.
   const std::vector<Qp*>* members(const Gid& group) const {
     const auto at = groups_.find(group);

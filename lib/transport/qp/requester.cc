@@ -39,6 +39,7 @@ constexpr std::array<DataOps, kSendOpcodes> kDataOps = [] {
   table[static_cast<size_t>(SendOpcode::send)] = kSendOps;
   table[static_cast<size_t>(SendOpcode::send_imm)] = kSendImmOps;
   table[static_cast<size_t>(SendOpcode::send_invalidate)] = kSendInvOps;
+  table[static_cast<size_t>(SendOpcode::atomic_write)].only = Operation::atomic_write;
   return table;
 }();
 
@@ -171,7 +172,7 @@ bool Requester::send_with_response(Step& step, const SendWqe& wqe) {
       send_flush(step, wqe);
       return true;
     case SendOpcode::atomic_write:
-      return send_atomic_write(step, wqe);
+      return send_data(step, wqe);  // a WRITE ONLY by another name
     default:
       send_atomic(step, wqe);
       return true;
@@ -290,21 +291,6 @@ void Requester::send_atomic(Step& step, const SendWqe& wqe) {
   step.begin_payload();
   step.close();
   note_sent(step.now(), psn + 1);
-}
-
-bool Requester::send_atomic_write(Step& step, const SendWqe& wqe) {
-  const Psn psn = window_.next();
-  const uint8_t opcode = wire::opcode_of(core_.type, Operation::atomic_write);
-  uint8_t* ext = step.open(
-      core_.path, {.opcode = opcode, .ack_req = true, .psn = psn, .payload_len = wqe.length});
-  wire::Reth{wqe.remote_addr, wqe.rkey, wqe.length}.emit(ext);
-  step.begin_payload();
-  if (!append_payload(step, wqe, 0, wqe.length)) {
-    return false;
-  }
-  step.close();
-  note_sent(step.now(), psn + 1);
-  return true;
 }
 
 void Requester::send_flush(Step& step, const SendWqe& wqe) {

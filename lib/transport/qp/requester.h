@@ -42,7 +42,6 @@ class Requester {
   bool append_payload(Step& step, const SendWqe& wqe, uint32_t offset, uint32_t len);
   void send_read(Step& step, const SendWqe& wqe);
   void send_atomic(Step& step, const SendWqe& wqe);
-  bool send_atomic_write(Step& step, const SendWqe& wqe);
   void send_flush(Step& step, const SendWqe& wqe);
   bool ack_wanted(Psn psn, bool last) const;
   void note_sent(Instant now, Psn up_to);

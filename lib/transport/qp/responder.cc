@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "qp/packet_length.h"
 
 namespace roce {
 namespace {
@@ -177,25 +178,11 @@ bool Responder::in_sequence(const wire::Packet& packet) const {
   return packet.info->verb == Verb::send ? open_ == Open::send : open_ == Open::write;
 }
 
-/// R12, as far as it needs nothing but the packet: FIRST and MIDDLE are full, LAST is not empty,
-/// and the pad fills up to four bytes.
-bool Responder::length_fits(const wire::Packet& packet) const {
-  const uint32_t len = packet.payload_len;
-  const wire::OpcodeInfo& info = *packet.info;
-  if (packet.pad_count != (-len & 3)) {
-    return false;
-  }
-  if (!info.last) {
-    return len == core_.pmtu();
-  }
-  return len <= core_.pmtu() && (info.first || len > 0);
-}
-
 RequestOutcome Responder::on_send(const wire::Packet& packet, RegionTable& regions) {
   if (packet.info->first && !receiver_.open()) {
     return kNotReady;
   }
-  if (!length_fits(packet)) {
+  if (!length_fits(packet, core_.pmtu())) {
     return kRefusedAsInvalid;
   }
   if (packet.payload_len > receiver_.room()) {
@@ -219,7 +206,7 @@ RequestOutcome Responder::on_write(const wire::Packet& packet, const RegionTable
   if (packet.info->imm && !receiver_.open()) {
     return kNotReady;
   }
-  if (!length_fits(packet)) {
+  if (!length_fits(packet, core_.pmtu())) {
     return kRefusedAsInvalid;
   }
   switch (write_.take(packet, regions, user())) {

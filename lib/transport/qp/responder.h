@@ -70,7 +70,6 @@ class Responder {
   RequestOutcome on_flush(const wire::Packet& packet, const RegionTable& regions);
   Reply* new_reply(const wire::Packet& packet, ReplyKind kind, uint32_t psn_count);
   bool in_sequence(const wire::Packet& packet) const;
-  bool length_fits(const wire::Packet& packet) const;
   RemoteUser user() const { return {core_.pd, core_.qpn}; }
   void note_established();
   void refuse_request(const RequestOutcome& outcome);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "qp/uc_responder.h"
 
+#include "qp/packet_length.h"
+
 namespace roce {
 
 using wire::Verb;
@@ -19,7 +21,7 @@ DropReason UcResponder::on_request(const wire::Packet& packet, const RegionTable
   if (packet.info->first && open_ != Open::nothing) {
     give_up(DropReason::broken_message);  // the one before stays incomplete
   }
-  if (!length_fits(packet)) {
+  if (!length_fits(packet, core_.pmtu())) {
     return give_up(DropReason::length);
   }
   return packet.info->verb == Verb::send ? on_send(packet, regions) : on_write(packet, regions);
@@ -27,17 +29,6 @@ DropReason UcResponder::on_request(const wire::Packet& packet, const RegionTable
 
 bool UcResponder::continues(const wire::Packet& packet) const {
   return open_ == (packet.info->verb == Verb::send ? Open::send : Open::write);
-}
-
-bool UcResponder::length_fits(const wire::Packet& packet) const {
-  const uint32_t len = packet.payload_len;
-  if (packet.pad_count != (-len & 3)) {
-    return false;
-  }
-  if (!packet.info->last) {
-    return len == core_.pmtu();
-  }
-  return len <= core_.pmtu() && (packet.info->first || len > 0);
 }
 
 DropReason UcResponder::on_send(const wire::Packet& packet, const RegionTable& regions) {

@@ -30,7 +30,6 @@ class UcResponder {
   enum class Open : uint8_t { nothing, send, write };
 
   bool continues(const wire::Packet& packet) const;
-  bool length_fits(const wire::Packet& packet) const;
   DropReason on_send(const wire::Packet& packet, const RegionTable& regions);
   DropReason on_write(const wire::Packet& packet, const RegionTable& regions);
   DropReason give_up(DropReason reason);

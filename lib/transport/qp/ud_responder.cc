@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "qp/packet_length.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 
@@ -25,7 +26,7 @@ DropReason UdResponder::on_datagram(const wire::Packet& packet, const RegionTabl
   if (packet.deth().qkey != core_.qkey) {
     return DropReason::qkey;
   }
-  if (packet.payload_len > core_.pmtu() || packet.pad_count != (-packet.payload_len & 3)) {
+  if (!length_fits(packet, core_.pmtu())) {
     return DropReason::length;
   }
   if (!receiver_.open()) {
