@@ -112,8 +112,7 @@ int complete(ibv_qp_ex* qp) {
       b.requests[i].num_sge = static_cast<int>(b.lists[i].size());
       b.requests[i].next = i + 1 < b.count ? &b.requests[i + 1] : nullptr;
     }
-    ibv_send_wr* bad = nullptr;
-    rc = ours.native->post_send(b.requests.data(), &bad);
+    rc = ours.native->post_send_all(b.requests.data());
   }
   ours.send_lock.unlock();
   return rc;

@@ -249,6 +249,16 @@ int check_state(QpState& qp) {
   return 0;
 }
 
+/// Writes the list into the ring, unseen by the engine, until one request is refused, to which `wr`
+/// then points.
+int stage_list(QpState& qp, ibv_send_wr*& wr) {
+  int rc = check_state(qp);
+  for (; wr != nullptr && rc == 0; wr = rc == 0 ? wr->next : wr) {
+    rc = post_one(qp, *wr);
+  }
+  return rc;
+}
+
 /// Shows what was posted to the engine.
 void show(QpState& qp) {
   qp.qp->send_queue().publish();
@@ -258,16 +268,22 @@ void show(QpState& qp) {
 }  // namespace
 
 int Qp::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
-  QpState& qp = *state_;
-  int rc = check_state(qp);
-  for (; wr != nullptr && rc == 0; wr = rc == 0 ? wr->next : wr) {
-    rc = post_one(qp, *wr);
-  }
+  const int rc = stage_list(*state_, wr);
   if (rc != 0) {
     *bad_wr = wr;
   }
-  show(qp);
+  show(*state_);
   return rc;
+}
+
+int Qp::post_send_all(ibv_send_wr* wr) {
+  const int rc = stage_list(*state_, wr);
+  if (rc != 0) {
+    state_->qp->send_queue().take_back();
+    return rc;
+  }
+  show(*state_);
+  return 0;
 }
 
 int Qp::post_flush(const FlushRequest& request) {

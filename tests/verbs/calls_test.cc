@@ -171,5 +171,27 @@ TEST(Posting, WrongRequestsAreRefusedWithAReason) {
   EXPECT_EQ(rig.a.post(wr), EINVAL);
 }
 
+TEST(Posting, AListThatDoesNotFitWholeIsNotPostedAtAll) {
+  RigOptions options;
+  options.cap.max_send_wr = 4;
+  RcRig rig(options);
+  ibv_sge sge = rig.a.sge(0, 8);
+  std::array<ibv_send_wr, 5> list{};
+  for (size_t i = 0; i < list.size(); ++i) {
+    list[i].wr_id = i;
+    list[i].opcode = IBV_WR_RDMA_WRITE;
+    list[i].sg_list = &sge;
+    list[i].num_sge = 1;
+    list[i].wr.rdma = {rig.b.address(0), rig.b.mr.rkey()};
+    list[i].next = i + 1 < list.size() ? &list[i + 1] : nullptr;
+  }
+  EXPECT_EQ(rig.a.qp.post_send_all(list.data()), ENOMEM);
+  rig.pass(Duration::from_ms(1));
+  EXPECT_TRUE(rig.a.done.empty());
+  list[3].next = nullptr;
+  EXPECT_EQ(rig.a.qp.post_send_all(list.data()), 0) << "the queue is as it was";
+  EXPECT_TRUE(rig.collect(4, 0));
+}
+
 }  // namespace
 }  // namespace roce::sim

@@ -42,6 +42,8 @@ class WorkQueue {
   }
   /// Counts the reserved slot as posted; the engine sees it after publish(). Thread: poster.
   void commit() { ring_.stage(size_t{1} << shift_); }
+  /// Takes back what was committed since the last publish(). Thread: poster.
+  void take_back() { ring_.unstage(); }
   /// Shows what was committed to the engine. Thread: poster.
   void publish() { ring_.publish(); }
 

@@ -227,7 +227,9 @@ class Qp {
   /// posted, and those before it are. EINVAL: the request is wrong or the state does not take any;
   /// ENOMEM: the queue is full. post_error() says why in words. Thread: one at a time.
   int post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr);
-  /// The same for receives.
+  /// The same, but all or nothing: when one request is refused, none is posted.
+  int post_send_all(ibv_send_wr* wr);
+  /// As post_send(), for receives.
   int post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
   /// Posts a FLUSH (RC). Returns as post_send().
   int post_flush(const FlushRequest& request);
