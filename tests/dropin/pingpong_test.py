@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 import re
 
 import dropin
+
 COMMON = ("-g", 1, "-n", 100)
 CASES = {
     "ibv_rc_pingpong": ((), ("-c",), ("-e",), ("-t",), ("-N", "-c"), ("-e", "-c", "-t"),
