@@ -9,7 +9,8 @@ from af_packet_test import CONFIG, SERVER, SPACES
 from dropin import UROCE
 
 TESTS = (("ibv_rc_pingpong", "-g", 1, "-n", 100, "-c"), ("ibv_uc_pingpong", "-g", 1, "-n", 100),
-         ("ibv_ud_pingpong", "-g", 1, "-n", 100), ("ibv_srq_pingpong", "-g", 1, "-n", 100))
+         ("ibv_ud_pingpong", "-g", 1, "-n", 100), ("ibv_srq_pingpong", "-g", 1, "-n", 100),
+         ("ib_write_bw", "-x", 1, "-F", "-n", 200), ("ib_send_lat", "-x", 1, "-F", "-n", 100))
 
 
 class TwoNamespaces(dropin.DropinTest):

@@ -25,7 +25,7 @@ TESTS = [
     ("ib_send_bw", "--use-srq", "-q", 4, *FEW), ("ib_send_bw", "--report_gbits", *FEW),
     ("ib_write_bw", *FEW), ("ib_write_bw", "-c", "UC", *FEW), ("ib_write_bw", "-a", "-n", 20),
     ("ib_write_bw", "-b", *FEW), ("ib_write_bw", "-D", 2), ("ib_write_bw", "-q", 16, *FEW),
-    ("ib_write_bw", "-e", *FEW), ("ib_write_bw", "--report_gbits", *FEW),
+    ("ib_write_bw", "--report_gbits", *FEW),
     ("ib_read_bw", *FEW), ("ib_read_bw", "-a", "-n", 20), ("ib_read_bw", "-b", *FEW),
     ("ib_read_bw", "-D", 2), ("ib_read_bw", "-q", 16, *FEW), ("ib_read_bw", "-e", *FEW),
     ("ib_atomic_bw", *FEW), ("ib_atomic_bw", "-A", "CMP_AND_SWAP", *FEW),
