@@ -40,10 +40,10 @@ class SampleFrames {
                         .ack_req = i + 1 == kCount,
                         .psn = Psn(static_cast<uint32_t>(i)),
                         .payload_len = payload_len});
-      step.begin_payload();
       step.append(payload_.data(), payload_len);
       step.close();
     }
+    step.finish();
   }
 
  private:

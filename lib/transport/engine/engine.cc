@@ -71,6 +71,13 @@ Status Engine::set_up_neighbours(const EngineConfig& config) {
 bool Engine::poll(Instant now) {
   now_ = now;
   moved_ = false;
+  take_doorbells();
+  if (posted_) {
+    // Before the port is asked for frames, which takes its time even when there are none.
+    posted_ = false;
+    settle();
+    flush();
+  }
   receive();
   receive_local();
   expire();
@@ -101,8 +108,14 @@ void Engine::expire() {
   }
 }
 
+void Engine::take_doorbells() {
+  doorbells_.take([this](Qp& qp) {
+    active_.add(qp);
+    posted_ = true;
+  });
+}
+
 void Engine::settle() {
-  doorbells_.take([this](Qp& qp) { active_.add(qp); });
   if (active_.empty() && !link_.wants_tx()) {
     return;
   }
@@ -229,7 +242,7 @@ void Engine::answer_now(Qp& qp) {
 
 void Engine::destroy_qp(Qp& qp) {
   answer_now(qp);
-  doorbells_.take([this](Qp& rung) { active_.add(rung); });
+  take_doorbells();
   active_.remove(qp);
   wheel_.disarm(qp.schedule.id);
   add(destroyed_, qp.core().counters);

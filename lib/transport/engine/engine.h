@@ -64,8 +64,8 @@ class Engine {
   /// Enters the configured neighbours and gateways; refused when one makes no sense.
   Status set_up_neighbours(const EngineConfig& config);
 
-  /// One turn of the loop: at most kRxBurst frames in and kTxBurst frames out. True when a frame
-  /// came or went.
+  /// One turn of the loop: what was posted since the last one is sent first; then at most kRxBurst
+  /// frames come in and what they call for goes out. True when a frame came or went.
   bool poll(Instant now);
 
   /// When poll() has something to do even if nothing arrives and nothing is posted; may be early.
@@ -77,6 +77,7 @@ class Engine {
   void ring(Qp& qp) {
     if (same_thread_) {
       active_.add(qp);
+      posted_ = true;
     } else {
       doorbells_.ring(qp);
     }
@@ -133,6 +134,7 @@ class Engine {
   bool for_this_node(const Frame& frame) const;
   void receive_local();
   void expire();
+  void take_doorbells();
   void settle();
   bool serve(Qp& qp, Step& step);
   void loop_back(Step& step, size_t first, const Qp& sender);
@@ -157,7 +159,8 @@ class Engine {
   bool same_thread_ = true;
   bool link_up_ = true;
   const bool port_loops_back_;
-  bool moved_ = false;  // a frame has come or gone in this poll
+  bool posted_ = false;  // something was, since the last poll
+  bool moved_ = false;   // a frame has come or gone in this poll
 
   std::array<Frame, kRxBurst> rx_{};  // the burst being handled; a member, so as not to be cleared
   // Frames for the port: [0, ready_) are built, [ready_, blank_) are blank.

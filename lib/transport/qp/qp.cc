@@ -119,11 +119,10 @@ void Qp::on_cnp(Instant now) {
 
 /// 16 bytes of zeros, PSN 0, BECN set.
 void Qp::send_cnp(Step& step) {
-  constexpr std::array<uint8_t, 16> kNothing{};
+  static constexpr std::array<uint8_t, 16> kNothing{};
   uint8_t* const ext = step.open(
       core_.path, {.opcode = wire::kCnpOpcode, .psn = Psn{}, .payload_len = kNothing.size()});
   (ext - wire::Bth::kSize)[wire::Bth::kCongestionAt] |= wire::Bth::kBecnBit;
-  step.begin_payload();
   step.append(kNothing.data(), kNothing.size());
   step.close();
   ++core_.counters.cnps_sent;
@@ -138,8 +137,11 @@ void Qp::pull(Step& step) {
   if (cnp_due_ && !step.full()) [[unlikely]] {
     send_cnp(step);
   }
-  responder_.pull(step);
+  responder_.pull_replies(step);
+  const size_t before = step.used();
   requester_.pull(step);
+  responder_.pull_ack(step, step.used() == before);
+  step.finish();  // before completions say that memory is no longer in use
   completer_.settle(step.now());
   if (const auto fault = requester_.local_error()) {
     completer_.fail(*fault);

@@ -202,7 +202,6 @@ bool Requester::send_datagram(Step& step, SendWqe& wqe) {
   if (imm) {
     store_be<uint32_t>(ext + wire::Deth::kSize, wqe.imm_or_rkey);
   }
-  step.begin_payload();
   if (!append_payload(step, wqe, 0, wqe.length)) {
     return false;
   }
@@ -236,7 +235,6 @@ bool Requester::send_data(Step& step, const SendWqe& wqe) {
   if (info.imm || info.ieth) {
     store_be<uint32_t>(ext, wqe.imm_or_rkey);
   }
-  step.begin_payload();
   if (!append_payload(step, wqe, offset, len)) {
     return false;
   }
@@ -275,7 +273,6 @@ void Requester::send_read(Step& step, const SendWqe& wqe) {
   const uint8_t opcode = wire::opcode_of(core_.type, Operation::read_request);
   uint8_t* ext = step.open(core_.path, {.opcode = opcode, .ack_req = true, .psn = psn});
   wire::Reth{wqe.remote_addr + offset, wqe.rkey, wqe.length - offset}.emit(ext);
-  step.begin_payload();
   step.close();
   note_sent(step.now(), wqe.end_psn());
 }
@@ -288,7 +285,6 @@ void Requester::send_atomic(Step& step, const SendWqe& wqe) {
   uint8_t* ext = step.open(core_.path, {.opcode = opcode, .ack_req = true, .psn = psn});
   const uint64_t operand = swap ? wqe.swap() : wqe.compare_or_add;
   wire::AtomicEth{wqe.remote_addr, wqe.rkey, operand, swap ? wqe.compare_or_add : 0}.emit(ext);
-  step.begin_payload();
   step.close();
   note_sent(step.now(), psn + 1);
 }
@@ -299,7 +295,6 @@ void Requester::send_flush(Step& step, const SendWqe& wqe) {
   uint8_t* ext = step.open(core_.path, {.opcode = opcode, .ack_req = true, .psn = psn});
   store_be<uint32_t>(ext, wqe.flush_request());
   wire::Reth{wqe.remote_addr, wqe.rkey, wqe.length}.emit(ext + wire::Feth::kSize);
-  step.begin_payload();
   step.close();
   note_sent(step.now(), psn + 1);
 }

@@ -16,11 +16,11 @@ using wire::Verb;
 
 constexpr NakCode kInvalid = NakCode::invalid_request;
 constexpr CompletionStatus kRemoteInvalid = CompletionStatus::remote_invalid_request;
-constexpr RequestOutcome kExecuted{};
+constexpr RequestOutcome kExecuted{RequestOutcome::Kind::executed};
 constexpr RequestOutcome kNotReady{RequestOutcome::Kind::receiver_not_ready};
 
 constexpr RequestOutcome refuse(NakCode nak, CompletionStatus local) {
-  return {RequestOutcome::Kind::refused, nak, local};
+  return {nak, local};
 }
 constexpr RequestOutcome kRefusedAsInvalid = refuse(kInvalid, kRemoteInvalid);
 constexpr RequestOutcome kRefusedAccess =
@@ -37,7 +37,7 @@ void Responder::reset(Psn expected) {
   expected_ = expected;
   msn_ = 0;
   answer_ = Answer::none;
-  ack_ripe_ = false;
+  ack_waited_ = 0;
   gap_nak_sent_ = rnr_nak_sent_ = false;
   established_ = false;
   open_ = Open::nothing;
@@ -51,7 +51,7 @@ DropReason Responder::on_request(const wire::Packet& packet, RegionTable& region
   }
   gap_nak_sent_ = rnr_nak_sent_ = false;
   const RequestOutcome outcome = execute(packet, regions);
-  switch (outcome.kind) {
+  switch (outcome.kind()) {
     case RequestOutcome::Kind::executed:
       note_established();
       if ((core_.events & kEventRecvCqOverrun) != 0) {
@@ -363,17 +363,17 @@ void Responder::finish_message(const wire::Packet& packet, RegionTable& regions)
 /// Class C errors: a NAK, the receive WQE in use ends with an error, the QP is in error.
 void Responder::refuse_request(const RequestOutcome& outcome) {
   answer_ = Answer::nak;
-  syndrome_ = wire::nak_syndrome(outcome.nak);
+  syndrome_ = wire::nak_syndrome(outcome.nak());
   open_ = Open::nothing;
   if (receiver_.in_use()) {
     Cqe cqe;
-    cqe.status = outcome.local;
+    cqe.status = outcome.local();
     cqe.opcode = CompletionOpcode::receive;
     cqe.vendor_error = syndrome_;
     receiver_.complete(cqe);
   } else {
     core_.events |=
-        outcome.nak == NakCode::remote_access_error ? kEventAccessError : kEventRequestError;
+        outcome.nak() == NakCode::remote_access_error ? kEventAccessError : kEventRequestError;
   }
   core_.enter(QpState::err);
 }

@@ -1,6 +1,6 @@
 // Responder: the RC one. Executes the peer's requests in PSN order and answers them. Input only
 // changes state; the answers (READ and atomic responses, then one ACK or NAK for everything so far)
-// come from pull(). Thread: the engine's.
+// come from the pull functions. Thread: the engine's.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -19,14 +19,24 @@
 
 namespace roce {
 
-/// What became of a request that arrived in order.
-struct RequestOutcome {
+/// What became of a request that arrived in order. One word: three bytes would go through memory,
+/// and reading them together would wait until the payload's stores are through.
+class RequestOutcome {
+ public:
   enum class Kind : uint8_t { executed, receiver_not_ready, refused };
 
-  Kind kind = Kind::executed;
-  wire::NakCode nak = wire::NakCode::invalid_request;
-  /// What a receive WQE in use ends with.
-  CompletionStatus local = CompletionStatus::remote_invalid_request;
+  constexpr explicit RequestOutcome(Kind kind) : bits_(static_cast<uint32_t>(kind)) {}
+  /// Refused. `local`: what a receive WQE in use ends with.
+  constexpr RequestOutcome(wire::NakCode nak, CompletionStatus local)
+      : bits_(static_cast<uint32_t>(Kind::refused) | static_cast<uint32_t>(nak) << 8 |
+              static_cast<uint32_t>(local) << 16) {}
+
+  Kind kind() const { return static_cast<Kind>(bits_ & 0xff); }
+  wire::NakCode nak() const { return static_cast<wire::NakCode>(bits_ >> 8 & 0xff); }
+  CompletionStatus local() const { return static_cast<CompletionStatus>(bits_ >> 16 & 0xff); }
+
+ private:
+  uint32_t bits_;
 };
 
 class Responder {
@@ -42,17 +52,24 @@ class Responder {
   /// Takes one request. Not `none`: it was dropped, for that reason.
   DropReason on_request(const wire::Packet& packet, RegionTable& regions);
 
-  /// Builds responses while the step has room.
-  void pull(Step& step);
+  /// Builds responses while the step has room, and the NAK or ACK behind them that cannot wait.
+  void pull_replies(Step& step);
+  /// Builds the ACK that is due, unless it had better wait: for further messages to acknowledge,
+  /// and until what the application sends in answer has left, since that is what somebody waits
+  /// for. `alone`: the QP sends nothing else in this step.
+  void pull_ack(Step& step, bool alone);
 
   /// What is due is sent at the next pull(), without waiting for company.
-  void hurry() { ack_ripe_ = true; }
+  void hurry() { ack_waited_ = kAckPatience; }
   /// Forgets what is due: the QP no longer answers.
   void silence();
 
   bool wants_tx() const { return replies_.pending() > 0 || answer_ != Answer::none; }
 
  private:
+  /// Steps after which an ACK is sent even if the QP is busy sending.
+  static constexpr uint8_t kAckPatience = 3;
+
   /// What is due after the pending replies; the newest wins.
   enum class Answer : uint8_t { none, ack, nak };
   /// Message that FIRST has opened and LAST has not closed yet.
@@ -85,7 +102,7 @@ class Responder {
   Psn expected_;
   uint32_t msn_ = 0;
   Answer answer_ = Answer::none;
-  bool ack_ripe_ = false;      // the ACK that is due has waited its turn
+  uint8_t ack_waited_ = 0;     // steps that the ACK which is due has been put off
   uint8_t syndrome_ = 0;       // of the NAK that is due
   bool gap_nak_sent_ = false;  // R1: once until the expected PSN arrives
   bool rnr_nak_sent_ = false;  // what is ahead of it is dropped without a word

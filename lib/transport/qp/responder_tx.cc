@@ -5,7 +5,7 @@
 
 namespace roce {
 
-void Responder::pull(Step& step) {
+void Responder::pull_replies(Step& step) {
   while (replies_.pending() > 0 && !step.full() && core_.pace_allows(step.now())) {
     Reply& reply = replies_.front();
     switch (reply.kind) {
@@ -20,17 +20,20 @@ void Responder::pull(Step& step) {
         break;
     }
   }
-  // An ACK or NAK covers the PSNs of the replies before it, so it must not overtake them.
-  if (replies_.pending() > 0 || answer_ == Answer::none || step.full()) {
+  if (answer_ == Answer::nak || ack_waited_ >= kAckPatience) {
+    pull_answer(step);
+  }
+}
+
+void Responder::pull_ack(Step& step, bool alone) {
+  if (answer_ != Answer::ack) {
     return;
   }
-  // An ACK waits one turn: what the application posts in answer to a message then leaves in the
-  // same burst, and under load one ACK covers two bursts.
-  if (answer_ == Answer::ack && !ack_ripe_) {
-    ack_ripe_ = true;
-    return;
+  if (alone && ack_waited_ > 0) {
+    pull_answer(step);
+  } else {
+    ++ack_waited_;
   }
-  pull_answer(step);
 }
 
 void Responder::pull_read(Step& step, Reply& reply) {
@@ -47,8 +50,7 @@ void Responder::pull_read(Step& step, Reply& reply) {
     // R11: the region vanished; the NAK takes the place of this response.
     expected_ = reply.first_psn + reply.next;
     replies_.reset(replies_.capacity());
-    refuse_request({RequestOutcome::Kind::refused, wire::NakCode::remote_access_error,
-                    CompletionStatus::remote_access_error});
+    refuse_request({wire::NakCode::remote_access_error, CompletionStatus::remote_access_error});
     return;
   }
   Operation op = Operation::read_response_middle;
@@ -63,7 +65,6 @@ void Responder::pull_read(Step& step, Reply& reply) {
   if (wire::kOpcodes[opcode].aeth) {
     wire::Aeth{wire::kSyndromeAck, reply.msn}.emit(ext);
   }
-  step.begin_payload();
   step.append(from, len);
   step.close();
   core_.charge(step.now(), len + kPacketOverhead);
@@ -78,7 +79,6 @@ void Responder::pull_atomic(Step& step, Reply& reply) {
   uint8_t* const ext = step.open(core_.path, {.opcode = opcode, .psn = reply.first_psn});
   wire::Aeth{wire::kSyndromeAck, reply.msn}.emit(ext);
   wire::AtomicAckEth{reply.original}.emit(ext + wire::Aeth::kSize);
-  step.begin_payload();
   step.close();
   replies_.finish(reply);
 }
@@ -87,23 +87,25 @@ void Responder::pull_empty(Step& step, Reply& reply) {
   const uint8_t opcode = wire::opcode_of(core_.type, wire::Operation::read_response_only);
   uint8_t* const ext = step.open(core_.path, {.opcode = opcode, .psn = reply.first_psn});
   wire::Aeth{wire::kSyndromeAck, reply.msn}.emit(ext);
-  step.begin_payload();
   step.close();
   replies_.finish(reply);
 }
 
 void Responder::pull_answer(Step& step) {
+  // It covers the PSNs of the replies before it, so it must not overtake them.
+  if (replies_.pending() > 0 || answer_ == Answer::none || step.full()) {
+    return;
+  }
   const bool ack = answer_ == Answer::ack;
   const uint8_t opcode = wire::opcode_of(core_.type, wire::Operation::acknowledge);
   // An ACK names the last PSN executed, a NAK the one expected.
   uint8_t* const ext =
       step.open(core_.path, {.opcode = opcode, .psn = ack ? expected_ - 1 : expected_});
   wire::Aeth{ack ? wire::kSyndromeAck : syndrome_, msn_}.emit(ext);
-  step.begin_payload();
   step.close();
   ++core_.counters.acks_sent;
   answer_ = Answer::none;
-  ack_ripe_ = false;
+  ack_waited_ = 0;
 }
 
 }  // namespace roce

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/frame.h"
+#include "base/limits.h"
 #include "base/psn.h"
 #include "base/time.h"
 #include "memory/region_table.h"
@@ -26,9 +27,14 @@ struct PacketSpec {
   uint32_t payload_len = 0;  ///< bytes, pad not counted
 };
 
-/// Order of calls for a packet: open(), the extension headers into what it returns,
-/// begin_payload(), append() until payload_len bytes are in, close(). A packet that is not closed
-/// leaves its frame blank for the next one.
+/// Order of calls for a packet: open(), the extension headers into what it returns, append() until
+/// payload_len bytes are in, close(). A packet that is not closed leaves its frame blank for the
+/// next one.
+///
+/// Packets are drafted first, headers in lines of this core's own and payload by address, and put
+/// into their frames by finish(), many at a time. The frames' lines come from another core: were a
+/// packet written into its frame at once, each read of the next one's headers would wait until all
+/// those stores are through (half of the time of a 64-byte WRITE; docs/performance.md).
 class Step {
  public:
   Step(Instant now, RegionTable& regions, std::span<Frame> blanks)
@@ -47,9 +53,9 @@ class Step {
 
   /// No blank frame is left, whatever allow() said.
   bool exhausted() const { return used_ == blanks_.size(); }
-  /// Hands those of the frames filled since the `first`-th that are for this node itself to
-  /// take(const Frame&) and forgets them; returns how many. The blanks are fewer by them
-  /// afterwards. Frames to a group stay, and are shown to copy(const Frame&).
+  /// Requires finish(): hands those of the frames filled since the `first`-th that are for this
+  /// node itself to take(const Frame&) and forgets them; returns how many. The blanks are fewer by
+  /// them afterwards. Frames to a group stay, and are shown to copy(const Frame&).
   template <class Take, class Copy>
   size_t withdraw_local(size_t first, Take&& take, Copy&& copy) {
     if (destinations_ == 0) {
@@ -71,7 +77,7 @@ class Step {
     std::copy(blanks_.begin() + static_cast<ptrdiff_t>(used_), blanks_.end(),
               blanks_.begin() + static_cast<ptrdiff_t>(kept));
     blanks_ = blanks_.first(blanks_.size() - n);
-    used_ = limit_ = kept;
+    used_ = limit_ = finished_ = kept;
     destinations_ = 0;
     return n;
   }
@@ -79,31 +85,47 @@ class Step {
   /// Starts a packet; requires !full(). `path` is not used any more afterwards. Returns where its
   /// extension headers go.
   uint8_t* open(const Path& path, const PacketSpec& spec);
-  /// The headers are complete.
-  void begin_payload();
-  /// Copies payload into the frame, in order.
-  void append(const uint8_t* data, uint32_t len);
-  /// Adds pad and ICRC: the frame is done.
-  void close();
+  /// The next piece of payload; the bytes are read in finish().
+  void append(const uint8_t* data, uint32_t len) {
+    if (next_segment_ == segments_.size()) [[unlikely]] {
+      make_room();
+    }
+    segments_[next_segment_++] = {data, len};
+  }
+  /// The packet is complete.
+  void close() {
+    drafts_[used_].end_segment = next_segment_;
+    ++used_;
+  }
+  /// Fills the frames of all packets closed so far: headers, payload, pad and ICRC.
+  void finish();
 
  private:
-  Instant now_;
   using Destination = Path::Destination;
 
+  /// A packet that has yet to be put into its frame.
+  struct Draft {
+    alignas(64) std::array<uint8_t, 128> header;
+    uint32_t l3_at;  // in header
+    uint32_t header_len;
+    uint32_t pad;
+    uint32_t end_segment;  // of its payload in segments_, which begins where its forerunner's ends
+  };
+
+  void make_room();
+  uint32_t fill(const Draft& draft, uint32_t first_segment, Frame& frame) const;
+
+  Instant now_;
   RegionTable& regions_;
   std::span<Frame> blanks_;
   size_t used_ = 0;
   size_t limit_ = 0;
+  size_t finished_ = 0;        // of the used ones: those whose frames are filled
   uint64_t destinations_ = 0;  // two bits a frame: where it goes
-  // The packet under construction.
-  uint8_t* l3_ = nullptr;          // in header_
-  uint8_t* header_end_ = nullptr;  // in header_
-  uint8_t* at_ = nullptr;          // in the frame
-  uint32_t crc_ = 0;
-  uint32_t pad_ = 0;
-  // Headers are put together here and copied into the frame once: the frame's lines come from
-  // another core, and reading back what was just written there would wait for them.
-  alignas(64) std::array<uint8_t, 128> header_;
+  uint32_t next_segment_ = 0;
+  // Not initialised: a step of one packet must not pay for a burst.
+  std::array<Segment, 4 * kTxBurst> segments_;
+  std::array<Draft, kTxBurst> drafts_;
 };
 
 }  // namespace roce
