@@ -77,12 +77,14 @@ bool DpdkPort::link_up() {
 size_t DpdkPort::rx_burst(Instant, std::span<Frame> frames) {
   size_t total = 0;
   while (total < frames.size()) {
-    const size_t want = std::min(kChunk, frames.size() - total);
+    const size_t want = std::min(rx_ask_, frames.size() - total);
     const size_t got = receive_chunk(frames.subspan(total, want));
     total += got;
     if (got < want) {
+      rx_ask_ = std::max(kRxAskMin, want / 2);
       break;
     }
+    rx_ask_ = std::min(rx_ask_ * 2, kChunk);
   }
   rx_frames_ += total;
   return total;

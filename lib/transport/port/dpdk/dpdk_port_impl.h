@@ -37,7 +37,8 @@ class DpdkPort final : public Port {
   const Device& device() const { return device_; }
 
  private:
-  static constexpr size_t kChunk = 64;  // frames a driver call takes at most
+  static constexpr size_t kChunk = 64;    // frames a driver call takes at most
+  static constexpr size_t kRxAskMin = 4;  // what drivers handle in one go
 
   size_t receive_chunk(std::span<Frame> frames);
   rte_mbuf* linearise(rte_mbuf* chain);
@@ -50,6 +51,10 @@ class DpdkPort final : public Port {
   GatherSlots slots_;
   PortInfo info_;
   bool can_clean_up_ = false;  // the driver reclaims on request
+  // Frames to ask the driver for. It grows while they come and shrinks when they do not: vhost
+  // allocates a buffer for each frame it is asked for and frees those that none came for, which
+  // makes an empty poll for 32 frames cost as much as receiving one.
+  size_t rx_ask_ = kRxAskMin;
   uint64_t rx_frames_ = 0;
   uint64_t tx_frames_ = 0;
   uint64_t tx_refused_ = 0;
