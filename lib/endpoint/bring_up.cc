@@ -73,6 +73,7 @@ Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, Port&
                                                      verbs::Clock& clock) {
   EngineConfig engine;
   engine.addresses.mac = port.info().mac;
+  engine.held_packets = config.engine.held_packets;
   engine.port_loops_back = config.port.kind == PortKind::ring;  // one ring, both ways
   if (Status s = add_addresses(config.address, engine.addresses); !s) {
     return tl::make_unexpected(s.error());

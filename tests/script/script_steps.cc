@@ -23,6 +23,7 @@ void Script::make_device() {
   port_ = std::make_unique<ScriptedPort>(setup_.port_mtu);
   EngineConfig config;
   config.tables = {.max_qp = 16, .max_mr = 64};
+  config.held_packets = setup_.held;
   config.addresses.mac = port_->info().mac;
   config.addresses.vlan = setup_.vlan;
   if (!config.addresses.add(Gid::from(ipv4_of(false)), 24) ||

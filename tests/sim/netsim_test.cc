@@ -1,6 +1,7 @@
 // Seeded runs of whole devices over a bad wire: every byte and every completion is checked. A
 // failing run names its seed and the command that repeats it.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct Scenario {
   int may_give_up;    // runs of 50 in which the retry counter may run out
   int gid_index = 1;  // 1: IPv4, 0: IPv6
   std::optional<uint16_t> vlan = {};
+  size_t held_packets[2] = {0, 0};
 };
 
 class NetSim : public testing::TestWithParam<Scenario> {};
@@ -30,6 +32,7 @@ bool run_seed(const Scenario& scenario, uint64_t seed) {
   SimOptions options;
   options.seed = seed;
   options.vlan = scenario.vlan;
+  std::copy_n(scenario.held_packets, 2, options.held_packets);
   options.faults.loss = scenario.loss;
   // Corrupted frames are lost ones too, so the worst wire loses enough without them.
   options.faults.duplicate = scenario.loss / 2;
@@ -75,13 +78,18 @@ TEST_P(NetSim, EveryByteArrivesOnceAndInOrder) {
   EXPECT_LE(given_up, GetParam().may_give_up);
 }
 
-INSTANTIATE_TEST_SUITE_P(Loss, NetSim,
-                         testing::Values(Scenario{"none", 0, 0}, Scenario{"percent1", 0.01, 0},
-                                         Scenario{"percent10", 0.1, 2},
-                                         Scenario{"percent30", 0.3, 40},
-                                         Scenario{"ipv6_percent5", 0.05, 0, 0},
-                                         Scenario{"vlan_percent5", 0.05, 0, 1, 42}),
-                         [](const auto& scenario) { return std::string(scenario.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Loss, NetSim,
+    testing::Values(Scenario{"none", 0, 0}, Scenario{"percent1", 0.01, 0},
+                    Scenario{"percent10", 0.1, 2}, Scenario{"percent30", 0.3, 40},
+                    Scenario{"ipv6_percent5", 0.05, 0, 0},
+                    Scenario{"vlan_percent5", 0.05, 0, 1, 42},
+                    Scenario{"selective_none", 0, 0, 1, {}, {512, 512}},
+                    Scenario{"selective_percent1", 0.01, 0, 1, {}, {512, 512}},
+                    Scenario{"selective_percent10", 0.1, 0, 1, {}, {64, 512}},
+                    Scenario{"selective_percent30", 0.3, 40, 1, {}, {512, 512}},
+                    Scenario{"mixed_percent5", 0.05, 0, 1, {}, {512, 0}}),
+    [](const auto& scenario) { return std::string(scenario.param.name); });
 
 }  // namespace
 }  // namespace roce::sim

@@ -120,6 +120,11 @@ class RcRig {
         },
         budget);
   }
+  /// Takes what is complete by now.
+  void drain() {
+    drain(a);
+    drain(b);
+  }
   /// Lets `span` of virtual time go by.
   void pass(Duration span) {
     pair.run_until([] { return false; }, span);

@@ -25,6 +25,7 @@ SimPair::SimPair(const SimOptions& options) : link_({.mtu = options.port_mtu}) {
   for (int side = 0; side < 2; ++side) {
     EngineConfig config;
     config.tables = {.max_qp = options.max_qp, .max_mr = 256};
+    config.held_packets = options.held_packets[side];
     config.addresses.mac = ports_[side]->info().mac;
     config.addresses.vlan = options.vlan;
     const Status added = config.addresses.add(gid_of(side), 24);

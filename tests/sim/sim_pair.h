@@ -30,7 +30,8 @@ struct SimOptions {
   FaultConfig faults;
   uint32_t port_mtu = 9000;
   uint32_t window_packets = 256;
-  double dcqcn_line_rate = 0;  // bytes a second
+  size_t held_packets[2] = {0, 0};  // of each side: 0: go-back-N
+  double dcqcn_line_rate = 0;       // bytes a second
   uint32_t max_qp = 64;
   std::optional<uint16_t> vlan;
   uint64_t seed = 1;

@@ -21,6 +21,7 @@ Counters run_counters(roce::Endpoint& endpoint) {
     }
   };
   add("timeouts", qps.timeouts);
+  add("early_retransmits", qps.early_retransmits);
   add("sequence_naks_rcvd", qps.sequence_naks_rcvd);
   add("sequence_naks_sent", qps.sequence_naks_sent);
   add("rnr_naks_rcvd", qps.rnr_naks_rcvd);

@@ -24,20 +24,46 @@ void Engine::receive() {
   if (n == 0) {
     return;
   }
+  size_t done = 0;
   for (size_t i = 0; i < n; ++i) {
     if (i + 1 < n) {
       __builtin_prefetch(frames[i + 1].data);
     }
-    handle(frames[i]);
+    if (take(frames[i])) [[unlikely]] {
+      continue;
+    }
+    if (done != i) [[unlikely]] {
+      frames[done] = frames[i];
+    }
+    ++done;
   }
-  port_.release(frames.first(n));
+  port_.release(frames.first(done));
+}
+
+/// Handles the frame; true when it is kept and must not be released yet.
+bool Engine::take(const Frame& frame) {
+  holding_.offer(frame);
+  handle(frame);
+  return holding_.end_offer();
+}
+
+/// What QPs have kept until now.
+void Engine::release_held() {
+  if (holding_.has_returns()) [[unlikely]] {
+    port_.release(holding_.returned());
+    holding_.clear_returned();
+    for (size_t lost = holding_.take_lost(); lost > 0; --lost) {
+      drop(DropReason::out_of_sequence);
+    }
+  }
 }
 
 void Engine::receive_local() {
   for (const size_t tail = local_tail_; local_head_ != tail; ++local_head_) {
     Frame& frame = local_[local_head_ % kLocalFrames];
-    handle(frame);
-    port_.release({&frame, 1});
+    if (!take(frame)) {
+      port_.release({&frame, 1});
+    }
   }
 }
 

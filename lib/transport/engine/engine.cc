@@ -19,6 +19,7 @@ constexpr size_t kTimerQuantum = 256;
 void add(QpCounters& sum, const QpCounters& c) {
   sum.retransmitted += c.retransmitted;
   sum.timeouts += c.timeouts;
+  sum.early_retransmits += c.early_retransmits;
   sum.sequence_naks_rcvd += c.sequence_naks_rcvd;
   sum.sequence_naks_sent += c.sequence_naks_sent;
   sum.rnr_naks_rcvd += c.rnr_naks_rcvd;
@@ -40,15 +41,19 @@ Engine::Engine(Port& port, const EngineConfig& config, const RandomSource& rando
       neighbours_(addresses_, config.neighbours),
       link_(addresses_, neighbours_),
       regions_(config.tables.max_mr, random),
+      holding_(config.held_packets),
       qps_(config.tables.max_qp, random),
       wheel_(config.tables.max_qp, now),
       now_(now),
-      port_loops_back_(config.port_loops_back) {
+      port_loops_back_(config.port_loops_back),
+      selective_(config.held_packets > 0) {
   link_.announce();
 }
 
 Engine::~Engine() {
   port_.release({tx_.data(), blank_});
+  port_.release(holding_.returned());
+  holding_.for_each_frame([this](Frame& frame) { port_.release({&frame, 1}); });
   for (; local_head_ != local_tail_; ++local_head_) {
     port_.release({&local_[local_head_ % kLocalFrames], 1});
   }
@@ -80,6 +85,7 @@ bool Engine::poll(Instant now) {
   }
   receive();
   receive_local();
+  release_held();
   expire();
   settle();
   flush();
@@ -247,6 +253,7 @@ void Engine::destroy_qp(Qp& qp) {
   wheel_.disarm(qp.schedule.id);
   add(destroyed_, qp.core().counters);
   qps_.destroy(qp, now_);
+  release_held();
 }
 
 Status Engine::join_group(Qp& qp, const Gid& group) {

@@ -37,6 +37,8 @@ struct EngineConfig {
   std::vector<std::pair<Gid, MacAddress>> static_neighbours;
   std::vector<Gid> gateways;  ///< at most one of each IP version
   TableSizes tables;
+  /// Frames kept, over all QPs, that came before an earlier packet; 0: go-back-N (QpSpec::holding).
+  size_t held_packets = 0;
   /// True when posting and polling happen on the engine's own thread: ring() then needs no
   /// hand-over.
   bool same_thread = true;
@@ -92,7 +94,11 @@ class Engine {
   /// for this node itself. Thread: the engine's.
   void set_link_up(bool up) { link_up_ = up; }
 
-  Result<Qp*> create_qp(const QpSpec& spec) { return qps_.create(spec, now_); }
+  /// `spec.holding` is the engine's affair.
+  Result<Qp*> create_qp(QpSpec spec) {
+    spec.holding = selective_ ? &holding_ : nullptr;
+    return qps_.create(spec, now_);
+  }
   /// The QP's completions stay in their CQs; see CompletionQueue::purge.
   void destroy_qp(Qp& qp);
   /// Sends what the QP owes its peer, before it ceases to answer: the application has seen the
@@ -133,6 +139,8 @@ class Engine {
   void drop(DropReason reason) { counters_.drop(reason); }
   bool for_this_node(const Frame& frame) const;
   void receive_local();
+  bool take(const Frame& frame);
+  void release_held();
   void expire();
   void take_doorbells();
   void settle();
@@ -150,6 +158,7 @@ class Engine {
   NeighbourTable neighbours_;
   LinkResponder link_;
   RegionTable regions_;
+  HoldingPool holding_;  // outlives the QPs
   QpTable qps_;
   MulticastTable groups_;
   TimerWheel wheel_;
@@ -159,6 +168,7 @@ class Engine {
   bool same_thread_ = true;
   bool link_up_ = true;
   const bool port_loops_back_;
+  const bool selective_;
   bool posted_ = false;  // something was, since the last poll
   bool moved_ = false;   // a frame has come or gone in this poll
 

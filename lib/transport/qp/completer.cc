@@ -40,7 +40,8 @@ constexpr uint8_t kRetryForEver = 7;  // of rnr_retry only; retry_cnt 7 is seven
 
 void Completer::reset() {
   gap_noted_ = false;
-  retries_ = rnr_retries_ = 0;
+  retries_ = rnr_retries_ = probes_ = rewinds_ = 0;
+  peer_ = Peer::unknown;
 }
 
 DropReason Completer::on_response(Instant now, const wire::Packet& packet,
@@ -48,6 +49,15 @@ DropReason Completer::on_response(Instant now, const wire::Packet& packet,
   if (!window_.outstanding(packet.psn)) {
     return DropReason::ghost_response;
   }
+  const DropReason reason = take(now, packet, regions);
+  window_.round_trip().acknowledged(window_.una(), now);
+  if (window_.repairing() && window_.una() != window_.repair_psn()) [[unlikely]] {
+    window_.repair_answered(now);
+  }
+  return reason;
+}
+
+DropReason Completer::take(Instant now, const wire::Packet& packet, const RegionTable& regions) {
   switch (packet.operation()) {
     case Operation::acknowledge:
       return on_acknowledge(now, packet);
@@ -61,9 +71,15 @@ DropReason Completer::on_response(Instant now, const wire::Packet& packet,
 DropReason Completer::on_acknowledge(Instant now, const wire::Packet& packet) {
   const uint8_t syndrome = packet.aeth().syndrome;
   switch (wire::kind_of(syndrome)) {
-    case wire::AckKind::ack:
+    case wire::AckKind::ack: {
+      const bool judged = window_.repairing();
+      const Psn repaired = window_.repair_psn();
       retire_before(now, packet.psn + 1);
+      if (judged && window_.una() != repaired) {
+        judge_peer(now, repaired, true);
+      }
       return DropReason::none;
+    }
     case wire::AckKind::rnr_nak:
     case wire::AckKind::nak:
       return on_nak(now, packet.psn, syndrome);
@@ -80,11 +96,16 @@ DropReason Completer::on_nak(Instant now, Psn psn, uint8_t syndrome) {
     return DropReason::reserved_syndrome;
   }
   // A NAK acknowledges everything before its PSN; a READ that is incomplete before it was lost.
+  const bool judged = window_.repairing();
+  const Psn repaired = window_.repair_psn();
   if (!retire_before(now, psn)) {
     return DropReason::none;
   }
   if (window_.in_flight() == 0) {
     return DropReason::none;  // a duplicate of a NAK that has been acted on
+  }
+  if (judged && window_.una() != repaired) {
+    judge_peer(now, repaired, false);
   }
   if (rnr) {
     ++core_.counters.rnr_naks_rcvd;
@@ -103,7 +124,7 @@ DropReason Completer::on_nak(Instant now, Psn psn, uint8_t syndrome) {
   switch (static_cast<wire::NakCode>(code)) {
     case wire::NakCode::psn_sequence_error:
       ++core_.counters.sequence_naks_rcvd;
-      retry(now);
+      repair(now);
       break;
     case wire::NakCode::invalid_request:
       fail(CompletionStatus::remote_invalid_request, syndrome);
@@ -244,62 +265,6 @@ std::optional<CompletionStatus> Completer::place(const RegionTable& regions, con
       break;
   }
   return CompletionStatus::local_length_error;
-}
-
-/// A later response or ACK shows that a READ or atomic response was lost: resend from what is
-/// missing.
-void Completer::implied_nak(Instant now) {
-  if (gap_noted_) {
-    return;
-  }
-  gap_noted_ = true;
-  ++core_.counters.implied_naks;
-  retry(now);
-}
-
-void Completer::retry(Instant now) {
-  if (retries_ >= core_.attr.retry_cnt) {
-    ++core_.counters.retry_exceeded;
-    fail(CompletionStatus::retry_exceeded);
-    return;
-  }
-  ++retries_;
-  window_.rewind();
-  window_.restart_timer(now);
-}
-
-void Completer::note_progress(Instant now) {
-  retries_ = rnr_retries_ = 0;
-  gap_noted_ = false;
-  window_.set_hold({});
-  window_.restart_timer(now);
-}
-
-Instant Completer::deadline() const {
-  if (!can_receive_responses(core_.now_in())) {
-    return kNever;
-  }
-  if (window_.hold_until() != Instant{}) {
-    return window_.hold_until();
-  }
-  // Also after a rewind that could not be sent yet: the port may have died.
-  if (core_.attr.timeout == 0 || !window_.anything_outstanding()) {
-    return kNever;
-  }
-  return window_.timer_base() + wire::ack_timeout(core_.attr.timeout);
-}
-
-void Completer::on_timeout(Instant now) {
-  if (now < deadline()) {
-    return;
-  }
-  if (window_.hold_until() != Instant{}) {
-    window_.set_hold({});
-    return;
-  }
-  ++core_.counters.timeouts;
-  gap_noted_ = false;
-  retry(now);
 }
 
 void Completer::settle(Instant now) {

@@ -16,8 +16,9 @@ namespace roce {
 
 class Completer {
  public:
-  Completer(QpCore& core, SendWindow& window, SendQueue& queue, CompletionQueue& cq)
-      : core_(core), window_(window), queue_(queue), cq_(cq) {}
+  /// `selective`: send again what the peer misses, not everything from there on, and early.
+  Completer(QpCore& core, SendWindow& window, SendQueue& queue, CompletionQueue& cq, bool selective)
+      : core_(core), window_(window), queue_(queue), cq_(cq), selective_(selective) {}
 
   void reset();
 
@@ -41,6 +42,7 @@ class Completer {
   bool flush(uint32_t limit);
 
  private:
+  DropReason take(Instant now, const wire::Packet& packet, const RegionTable& regions);
   DropReason on_acknowledge(Instant now, const wire::Packet& packet);
   DropReason on_nak(Instant now, Psn psn, uint8_t syndrome);
   DropReason on_read_response(Instant now, const wire::Packet& packet, const RegionTable& regions);
@@ -53,7 +55,12 @@ class Completer {
   std::optional<CompletionStatus> place(const RegionTable& regions, const SendWqe& wqe,
                                         uint32_t offset, const uint8_t* data, uint32_t len) const;
   void implied_nak(Instant now);
+  bool count_retry();
   void retry(Instant now);
+  void repair(Instant now);
+  void judge_peer(Instant now, Psn repaired, bool acknowledged);
+  void probe(Instant now);
+  Instant probe_deadline() const;
   void note_progress(Instant now);
   void complete_oldest();
   void push(const SendWqe& wqe, CompletionStatus status, uint8_t vendor_error);
@@ -62,7 +69,15 @@ class Completer {
   SendWindow& window_;
   SendQueue& queue_;
   CompletionQueue& cq_;
-  uint8_t retries_ = 0;  // used since the last progress
+  /// Whether the peer keeps what comes before something lost; learned from its answer to a repair.
+  enum class Peer : uint8_t { unknown, keeps, drops };
+
+  const bool selective_;
+  Peer peer_ = Peer::unknown;
+  uint8_t probes_ = 0;        // repairs since the last progress that silence alone was the cause of
+  uint8_t single_steps_ = 0;  // probes in a row that moved the peer by just one packet
+  uint8_t rewinds_ = 0;       // losses for which all was sent again, since the peer was last judged
+  uint8_t retries_ = 0;       // used since the last progress
   uint8_t rnr_retries_ = 0;
   bool gap_noted_ = false;  // an implied NAK has been acted on; no other until there is progress
 };

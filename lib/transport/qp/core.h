@@ -39,8 +39,9 @@ enum QpEvent : uint8_t {
 };
 
 struct QpCounters {
-  uint64_t retransmitted = 0;  ///< request packets sent again
-  uint64_t timeouts = 0;       ///< local ACK timeouts
+  uint64_t retransmitted = 0;      ///< request packets sent again
+  uint64_t timeouts = 0;           ///< local ACK timeouts
+  uint64_t early_retransmits = 0;  ///< packets sent again since the peer was silent, long before
   uint64_t sequence_naks_rcvd = 0;
   uint64_t sequence_naks_sent = 0;
   uint64_t rnr_naks_rcvd = 0;

@@ -30,9 +30,9 @@ Qp::Qp(uint32_t qpn, const QpSpec& spec)
       recv_queue_(std::max(spec.recv_entries, 1u), recv_bytes_after_first_sge(spec)),
       window_(send_queue_),
       requester_(core_, send_queue_, window_, spec.window_packets),
-      completer_(core_, window_, send_queue_, send_cq_),
+      completer_(core_, window_, send_queue_, send_cq_, spec.holding != nullptr),
       receiver_(core_, recv_queue_, spec.shared_receives, recv_cq_),
-      responder_(core_, receiver_),
+      responder_(core_, receiver_, spec.holding),
       uc_responder_(core_, receiver_),
       ud_responder_(core_, receiver_) {
   core_.qpn = qpn;
@@ -89,17 +89,18 @@ DropReason Qp::on_packet(Instant now, const wire::Packet& packet, RegionTable& r
     return can_receive_responses(core_.now_in()) ? completer_.on_response(now, packet, regions)
                                                  : DropReason::qp_state;
   }
-  return can_receive_requests(core_.now_in()) ? on_request(packet, regions) : DropReason::qp_state;
+  return can_receive_requests(core_.now_in()) ? on_request(now, packet, regions)
+                                              : DropReason::qp_state;
 }
 
-DropReason Qp::on_request(const wire::Packet& packet, RegionTable& regions) {
+DropReason Qp::on_request(Instant now, const wire::Packet& packet, RegionTable& regions) {
   switch (core_.type) {
     case QpType::uc:
       return uc_responder_.on_request(packet, regions);
     case QpType::ud:
       return ud_responder_.on_datagram(packet, regions);
     default:
-      return responder_.on_request(packet, regions);
+      return responder_.on_request(now, packet, regions);
   }
 }
 
@@ -131,6 +132,7 @@ void Qp::send_cnp(Step& step) {
 
 void Qp::on_timeout(Instant now) {
   completer_.on_timeout(now);
+  responder_.on_timeout(now);
 }
 
 void Qp::pull(Step& step) {

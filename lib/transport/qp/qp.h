@@ -37,6 +37,9 @@ struct QpSpec {
   uint32_t max_inline = 0;  ///< bytes
   bool signal_all = false;
   uint32_t window_packets = 256;
+  /// Where requests wait that come before an earlier one; must outlive the QP. nullptr: go-back-N
+  /// on both sides, and no packet is sent again before a NAK or the ACK timeout.
+  HoldingPool* holding = nullptr;
   double line_rate = 0;  ///< bytes a second; above 0: DCQCN slows the QP down when it is congested
 };
 
@@ -99,7 +102,8 @@ class Qp {
   /// When on_timeout() has something to do; kNever if nothing waits for time.
   Instant deadline() const {
     const Instant pace = core_.rate != nullptr ? core_.rate->next() : Instant{};
-    return paced_ ? std::min(pace, completer_.deadline()) : completer_.deadline();
+    const Instant wait = std::min(completer_.deadline(), responder_.deadline());
+    return paced_ ? std::min(pace, wait) : wait;
   }
   /// Builds packets, responses first.
   void pull(Step& step);
@@ -122,7 +126,7 @@ class Qp {
   QpSchedule schedule;
 
  private:
-  DropReason on_request(const wire::Packet& packet, RegionTable& regions);
+  DropReason on_request(Instant now, const wire::Packet& packet, RegionTable& regions);
   bool flush_receives(uint32_t limit);
   void send_cnp(Step& step);
   void note_drained();

@@ -90,8 +90,8 @@ bool Requester::may_send(Instant now) const {
   const QpState state = core_.now_in();
   // Nobody acknowledges UC and UD: there is no window.
   const bool open = core_.type != QpType::rc || window_.in_flight() < window_packets_;
-  return open && core_.pace_allows(now) && (state == QpState::rts || state == QpState::sqd) &&
-         now >= window_.hold_until();
+  return open && !window_.waits_for_repair() && core_.pace_allows(now) &&
+         (state == QpState::rts || state == QpState::sqd) && now >= window_.hold_until();
 }
 
 void Requester::pull(Step& step) {
@@ -99,6 +99,9 @@ void Requester::pull(Step& step) {
     return;  // waits until everything before the bad WQE is complete
   }
   fault_.reset();
+  if (window_.repair_due()) [[unlikely]] {
+    send_repair(step);
+  }
   while (!step.full() && may_send(step.now())) {
     SendWqe* wqe = window_.current();
     if (wqe == nullptr) {
@@ -110,6 +113,22 @@ void Requester::pull(Step& step) {
     if (!send_packet(step, *wqe)) {
       return;
     }
+  }
+}
+
+/// The oldest packet once more, whatever else is under way.
+void Requester::send_repair(Step& step) {
+  const QpState state = core_.now_in();
+  SendWqe* const wqe = window_.oldest();
+  if (step.full() || wqe == nullptr || is_local(wqe->opcode) || step.now() < window_.hold_until() ||
+      !core_.pace_allows(step.now()) || (state != QpState::rts && state != QpState::sqd)) {
+    return;
+  }
+  repairing_ = true;
+  const bool sent = send_packet(step, *wqe);
+  repairing_ = false;
+  if (!sent) {
+    window_.rewind();  // its memory has gone: it fails in its turn
   }
 }
 
@@ -161,7 +180,7 @@ bool Requester::do_local(Step& step, SendWqe& wqe) {
 }
 
 bool Requester::send_with_response(Step& step, const SendWqe& wqe) {
-  if (window_.reads_in_flight() >= core_.attr.max_rd_atomic) {
+  if (!repairing_ && window_.reads_in_flight() >= core_.attr.max_rd_atomic) {
     return false;
   }
   switch (wqe.opcode) {
@@ -186,7 +205,7 @@ bool Requester::send_datagram(Step& step, SendWqe& wqe) {
     fault_ = CompletionStatus::local_length_error;
     return false;
   }
-  const Psn psn = window_.next();
+  const Psn psn = place();
   const bool imm = wqe.opcode == SendOpcode::send_imm;
   const uint8_t opcode =
       wire::opcode_of(core_.type, imm ? Operation::send_only_imm : Operation::send_only);
@@ -206,12 +225,12 @@ bool Requester::send_datagram(Step& step, SendWqe& wqe) {
     return false;
   }
   step.close();
-  note_sent(step.now(), psn + 1);
+  note_sent(step.now(), psn + 1, false);
   return true;
 }
 
 bool Requester::send_data(Step& step, const SendWqe& wqe) {
-  const Psn psn = window_.next();
+  const Psn psn = place();
   const uint32_t index = (psn - wqe.first_psn.value()).value();
   const uint32_t offset = index << core_.attr.pmtu_shift;
   const uint32_t len = std::min(core_.pmtu(), wqe.length - offset);
@@ -220,12 +239,13 @@ bool Requester::send_data(Step& step, const SendWqe& wqe) {
   const uint8_t opcode = wire::opcode_of(core_.type, data_operation(wqe.opcode, first, last));
   const wire::OpcodeInfo& info = wire::kOpcodes[opcode];
 
+  const bool asks = core_.type == QpType::rc && ack_wanted(psn, last);
   // Only what takes a receive WQE can raise an event there.
   const bool may_solicit = last && (info.verb == wire::Verb::send || info.imm);
   uint8_t* ext =
       step.open(core_.path, {.opcode = opcode,
                              .solicited = may_solicit && (wqe.flags & kSendSolicited) != 0,
-                             .ack_req = core_.type == QpType::rc && ack_wanted(psn, last),
+                             .ack_req = asks,
                              .psn = psn,
                              .payload_len = len});
   if (info.reth) {
@@ -240,7 +260,7 @@ bool Requester::send_data(Step& step, const SendWqe& wqe) {
   }
   step.close();
   core_.charge(step.now(), len + kPacketOverhead);
-  note_sent(step.now(), psn + 1);
+  note_sent(step.now(), psn + 1, asks);
   return true;
 }
 
@@ -249,7 +269,7 @@ bool Requester::append_payload(Step& step, const SendWqe& wqe, uint32_t offset, 
     step.append(wqe.inline_data() + offset, len);
     return true;
   }
-  const Psn psn = window_.next();
+  const Psn psn = place();
   if (offset == 0 || psn != cursor_psn_) {
     cursor_ = {};
     advance(wqe.sges(), cursor_, offset);
@@ -267,18 +287,18 @@ bool Requester::append_payload(Step& step, const SendWqe& wqe, uint32_t offset, 
 }
 
 void Requester::send_read(Step& step, const SendWqe& wqe) {
-  const Psn psn = window_.next();
+  const Psn psn = place();
   // A resumed READ asks only for what is missing.
   const uint32_t offset = (psn - wqe.first_psn.value()).value() << core_.attr.pmtu_shift;
   const uint8_t opcode = wire::opcode_of(core_.type, Operation::read_request);
   uint8_t* ext = step.open(core_.path, {.opcode = opcode, .ack_req = true, .psn = psn});
   wire::Reth{wqe.remote_addr + offset, wqe.rkey, wqe.length - offset}.emit(ext);
   step.close();
-  note_sent(step.now(), wqe.end_psn());
+  note_sent(step.now(), wqe.end_psn(), true);
 }
 
 void Requester::send_atomic(Step& step, const SendWqe& wqe) {
-  const Psn psn = window_.next();
+  const Psn psn = place();
   const bool swap = wqe.opcode == SendOpcode::compare_swap;
   const uint8_t opcode =
       wire::opcode_of(core_.type, swap ? Operation::cmp_swap : Operation::fetch_add);
@@ -286,30 +306,37 @@ void Requester::send_atomic(Step& step, const SendWqe& wqe) {
   const uint64_t operand = swap ? wqe.swap() : wqe.compare_or_add;
   wire::AtomicEth{wqe.remote_addr, wqe.rkey, operand, swap ? wqe.compare_or_add : 0}.emit(ext);
   step.close();
-  note_sent(step.now(), psn + 1);
+  note_sent(step.now(), psn + 1, true);
 }
 
 void Requester::send_flush(Step& step, const SendWqe& wqe) {
-  const Psn psn = window_.next();
+  const Psn psn = place();
   const uint8_t opcode = wire::opcode_of(core_.type, Operation::flush);
   uint8_t* ext = step.open(core_.path, {.opcode = opcode, .ack_req = true, .psn = psn});
   store_be<uint32_t>(ext, wqe.flush_request());
   wire::Reth{wqe.remote_addr, wqe.rkey, wqe.length}.emit(ext + wire::Feth::kSize);
   step.close();
-  note_sent(step.now(), psn + 1);
+  note_sent(step.now(), psn + 1, true);
 }
 
 bool Requester::ack_wanted(Psn psn, bool last) const {
-  return last || (psn.value() & ack_interval_mask_) == ack_interval_mask_ ||
+  return last || repairing_ || (psn.value() & ack_interval_mask_) == ack_interval_mask_ ||
          window_.in_flight() + 1 == window_packets_;
 }
 
-void Requester::note_sent(Instant now, Psn up_to) {
+void Requester::note_sent(Instant now, Psn up_to, bool asks) {
+  if (repairing_) {
+    core_.counters.retransmitted += 1;
+    window_.repair_sent(now);
+    return;
+  }
   if (window_.in_flight() == 0) {
     window_.restart_timer(now);
   }
   if (window_.resending()) {
     core_.counters.retransmitted += 1;
+  } else if (asks && !window_.repairing()) {  // its answer would have to wait for the repair
+    window_.round_trip().start(window_.next(), now);
   }
   window_.sent_up_to(up_to);
 }

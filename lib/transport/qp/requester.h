@@ -35,6 +35,9 @@ class Requester {
   SendWqe* admit_next();
   bool must_wait(const SendWqe& wqe) const;
   bool send_packet(Step& step, SendWqe& wqe);
+  void send_repair(Step& step);
+  /// Where the packet under construction stands.
+  Psn place() const { return repairing_ ? window_.una() : window_.next(); }
   bool do_local(Step& step, SendWqe& wqe);
   bool send_data(Step& step, const SendWqe& wqe);
   bool send_datagram(Step& step, SendWqe& wqe);
@@ -44,7 +47,8 @@ class Requester {
   void send_atomic(Step& step, const SendWqe& wqe);
   void send_flush(Step& step, const SendWqe& wqe);
   bool ack_wanted(Psn psn, bool last) const;
-  void note_sent(Instant now, Psn up_to);
+  /// `asks`: the packet wants an answer.
+  void note_sent(Instant now, Psn up_to, bool asks);
 
   QpCore& core_;
   SendQueue& queue_;
@@ -55,6 +59,7 @@ class Requester {
   Psn cursor_psn_;
   SgePosition cursor_;
   std::optional<CompletionStatus> fault_;
+  bool repairing_ = false;  // the packet under construction is not the next one
 };
 
 }  // namespace roce

@@ -41,14 +41,27 @@ void Responder::reset(Psn expected) {
   gap_nak_sent_ = rnr_nak_sent_ = false;
   established_ = false;
   open_ = Open::nothing;
+  held_.clear();
+  gap_deadline_ = kNever;
   replies_.reset(core_.attr.max_dest_rd_atomic);
 }
 
-DropReason Responder::on_request(const wire::Packet& packet, RegionTable& regions) {
+DropReason Responder::on_request(Instant now, const wire::Packet& packet, RegionTable& regions) {
   const int32_t distance = packet.psn.since(expected_);
   if (distance != 0) {
-    return distance > 0 ? on_ahead() : on_duplicate(packet);
+    return distance > 0 ? on_ahead(now, packet, distance) : on_duplicate(packet);
   }
+  const bool repaired = gap_nak_sent_;
+  take(packet, regions);
+  if (!held_.empty()) [[unlikely]] {
+    take_held(regions);
+    watch_gap(now, repaired);
+  }
+  return DropReason::none;
+}
+
+/// Executes the packet that is expected.
+void Responder::take(const wire::Packet& packet, RegionTable& regions) {
   gap_nak_sent_ = rnr_nak_sent_ = false;
   const RequestOutcome outcome = execute(packet, regions);
   switch (outcome.kind()) {
@@ -72,7 +85,6 @@ DropReason Responder::on_request(const wire::Packet& packet, RegionTable& region
       refuse_request(outcome);
       break;
   }
-  return DropReason::none;
 }
 
 /// The first message before the application has made the QP ready to send tells it to do so.
@@ -83,19 +95,6 @@ void Responder::note_established() {
       core_.events |= kEventEstablished;
     }
   }
-}
-
-DropReason Responder::on_ahead() {
-  if (rnr_nak_sent_) {
-    return DropReason::rnr_wait;
-  }
-  if (!gap_nak_sent_) {
-    ++core_.counters.sequence_naks_sent;
-    gap_nak_sent_ = true;
-    answer_ = Answer::nak;
-    syndrome_ = wire::nak_syndrome(NakCode::psn_sequence_error);
-  }
-  return DropReason::out_of_sequence;
 }
 
 DropReason Responder::on_duplicate(const wire::Packet& packet) {
@@ -380,6 +379,8 @@ void Responder::refuse_request(const RequestOutcome& outcome) {
 
 void Responder::silence() {
   answer_ = Answer::none;
+  held_.clear();
+  gap_deadline_ = kNever;
   replies_.reset(replies_.capacity());
 }
 

@@ -10,6 +10,7 @@
 #include "base/drop_reason.h"
 #include "cq/completion_queue.h"
 #include "qp/core.h"
+#include "qp/held_packets.h"
 #include "qp/receiver.h"
 #include "qp/reply_queue.h"
 #include "qp/step.h"
@@ -41,7 +42,9 @@ class RequestOutcome {
 
 class Responder {
  public:
-  Responder(QpCore& core, Receiver& receiver) : core_(core), receiver_(receiver) {}
+  /// `pool`: where requests wait that come before an earlier one; nullptr: they are dropped.
+  Responder(QpCore& core, Receiver& receiver, HoldingPool* pool)
+      : core_(core), receiver_(receiver), held_(pool) {}
 
   /// Starts afresh: `expected` is the PSN of the peer's first request. Allocates the reply table.
   void reset(Psn expected);
@@ -50,7 +53,12 @@ class Responder {
   void resize_replies() { replies_.resize(core_.attr.max_dest_rd_atomic); }
 
   /// Takes one request. Not `none`: it was dropped, for that reason.
-  DropReason on_request(const wire::Packet& packet, RegionTable& regions);
+  DropReason on_request(Instant now, const wire::Packet& packet, RegionTable& regions);
+
+  /// Looks at the clock: a gap that reordering does not explain any longer is reported.
+  void on_timeout(Instant now);
+  /// When on_timeout() has something to do.
+  Instant deadline() const { return gap_deadline_; }
 
   /// Builds responses while the step has room, and the NAK or ACK behind them that cannot wait.
   void pull_replies(Step& step);
@@ -75,7 +83,11 @@ class Responder {
   /// Message that FIRST has opened and LAST has not closed yet.
   enum class Open : uint8_t { nothing, send, write };
 
-  DropReason on_ahead();
+  void take(const wire::Packet& packet, RegionTable& regions);
+  void take_held(RegionTable& regions);
+  void watch_gap(Instant now, bool repaired);
+  DropReason on_ahead(Instant now, const wire::Packet& packet, int32_t distance);
+  void nak_gap();
   DropReason on_duplicate(const wire::Packet& packet);
   DropReason on_duplicate_read(const wire::Packet& packet);
   RequestOutcome execute(const wire::Packet& packet, RegionTable& regions);
@@ -98,6 +110,8 @@ class Responder {
 
   QpCore& core_;
   Receiver& receiver_;
+  HeldPackets held_;
+  Instant gap_deadline_ = kNever;  // a gap is reported then
 
   Psn expected_;
   uint32_t msn_ = 0;

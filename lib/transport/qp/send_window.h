@@ -9,11 +9,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/check.h"
 #include "base/psn.h"
 #include "base/time.h"
+#include "qp/round_trip.h"
 #include "qp/work_queue.h"
 
 namespace roce {
@@ -27,6 +29,8 @@ class SendWindow {
     una_ = next_ = high_ = end_ = start;
     next_index_ = admitted_ = reads_admitted_ = reads_in_flight_ = 0;
     hold_until_ = {};
+    end_repair();
+    round_trip_.reset();
   }
 
   Psn una() const { return una_; }
@@ -48,6 +52,8 @@ class SendWindow {
 
   // --- for the requester
 
+  /// Nothing is left to be sent, of what has been posted.
+  bool all_sent() const { return next_ == end_ && !queue_.has(admitted_); }
   /// The WQE that next() belongs to; nullptr when all admitted ones have been sent.
   SendWqe* current() { return next_index_ < admitted_ ? &queue_.at(next_index_) : nullptr; }
   /// The oldest WQE that has no PSNs yet, or nullptr.
@@ -114,7 +120,52 @@ class SendWindow {
     next_ = una_;
     next_index_ = 0;
     reads_in_flight_ = 0;
+    end_repair();
+    round_trip_.cancel();
   }
+
+  // --- repair: the packet at una() alone is sent again, in front of what is next
+
+  enum class Repair : uint8_t { none, due, sent };
+
+  /// `alone`: nothing new is sent until the peer has answered.
+  void ask_repair(bool alone) {
+    if (next_ != una_) {
+      if (!repairing() || repair_psn_ != una_) {
+        repair_since_ = {};
+        repair_tries_ = 0;
+      }
+      repair_ = Repair::due;
+      repair_psn_ = una_;
+      repair_end_ = next_;
+      repair_alone_ = alone;
+      round_trip_.cancel();
+    }
+  }
+  bool repair_due() const { return repair_ == Repair::due; }
+  bool repairing() const { return repair_ != Repair::none; }
+  Psn repair_psn() const { return repair_psn_; }
+  /// How often the packet has been sent as a repair; 3: three times or more.
+  uint8_t repair_tries() const { return repair_tries_; }
+  bool waits_for_repair() const { return repairing() && repair_alone_; }
+  /// What was to be sent next when the repair was asked for.
+  Psn repair_end() const { return repair_end_; }
+  void repair_sent(Instant now) {
+    repair_ = Repair::sent;
+    repair_tries_ = static_cast<uint8_t>(std::min<int>(repair_tries_, 2) + 1);
+    silent_since_ = now;
+    if (repair_since_ == Instant{}) {
+      repair_since_ = now;
+    }
+  }
+  /// The peer has answered.
+  void repair_answered(Instant now) {
+    if (repair_ == Repair::sent) {
+      round_trip_.add_repair(now - repair_since_);
+    }
+    end_repair();
+  }
+  void end_repair() { repair_ = Repair::none; }
 
   // --- timers of the send side
 
@@ -123,7 +174,12 @@ class SendWindow {
   void set_hold(Instant until) { hold_until_ = until; }
   /// When the retransmission timer was last started.
   Instant timer_base() const { return timer_base_; }
-  void restart_timer(Instant now) { timer_base_ = now; }
+  void restart_timer(Instant now) { timer_base_ = silent_since_ = now; }
+  /// When the peer last answered, or was last given cause to.
+  Instant silent_since() const { return silent_since_; }
+  void set_silent_since(Instant now) { silent_since_ = now; }
+  RoundTrip& round_trip() { return round_trip_; }
+  const RoundTrip& round_trip() const { return round_trip_; }
 
  private:
   static uint32_t distance(Psn from, Psn to) { return (to.value() - from.value()) & Psn::kMask; }
@@ -145,6 +201,14 @@ class SendWindow {
   uint32_t reads_in_flight_ = 0;
   Instant hold_until_;
   Instant timer_base_;
+  Instant silent_since_;
+  RoundTrip round_trip_;
+  Psn repair_psn_;
+  Psn repair_end_;
+  Instant repair_since_;
+  Repair repair_ = Repair::none;
+  uint8_t repair_tries_ = 0;
+  bool repair_alone_ = false;
 };
 
 }  // namespace roce

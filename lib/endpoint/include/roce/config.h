@@ -75,6 +75,7 @@ struct AddressSettings {
 struct EngineSettings {
   Drive drive{};
   uint32_t window_packets = 0;      ///< unacknowledged packets a QP may have under way
+  uint32_t held_packets = 0;        ///< may wait for an earlier one, over all QPs; 0: go-back-N
   uint32_t resolve_timeout_ms = 0;  ///< wait for a peer's MAC address
   uint32_t dcqcn_mbps = 0;          ///< rate without congestion, Mbit/s; 0: DCQCN is off
 };
