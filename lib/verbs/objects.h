@@ -50,7 +50,7 @@ struct DeviceState {
   DeviceState(Port& port, Clock& c, const EngineConfig& engine_config, DeviceConfig device_config)
       : clock(c),
         config(std::move(device_config)),
-        random(system_random()),
+        random(config.random ? config.random : system_random()),
         engine(port, engine_config, random, c.now()),
         driver(engine, c, events),
         tables(engine_config.tables),

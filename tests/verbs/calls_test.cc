@@ -114,6 +114,28 @@ TEST_F(Calls, CreationLimitsAreNamed) {
   EXPECT_EQ(side_.device.query_port(2).error().code, EINVAL);
 }
 
+/// Keys and numbers of a device with a source of its own.
+std::array<uint32_t, 3> numbers_of_seed(uint64_t seed) {
+  LoopbackLink link;
+  VirtualClock clock;
+  EngineConfig config;
+  config.tables = {.max_qp = 16, .max_mr = 16};
+  verbs::DeviceConfig with_source;
+  with_source.random = [&seed] { return splitmix64(seed); };
+  auto device = *verbs::Device::create(link.a(), clock, config, with_source);
+  const verbs::Pd pd = *device->alloc_pd();
+  const verbs::Cq cq = *device->create_cq(16);
+  std::array<uint8_t, 8> bytes{};
+  const verbs::Mr mr = *device->reg_mr(pd, bytes.data(), bytes.size(), 0);
+  const verbs::Qp qp = *device->create_qp(pd, cq, cq, RigSide::init({}));
+  return {mr.lkey(), qp.qpn(), device->random_psn()};
+}
+
+TEST(Random, KeysAndNumbersFollowFromTheSourceThatIsGiven) {
+  EXPECT_EQ(numbers_of_seed(7), numbers_of_seed(7));
+  EXPECT_NE(numbers_of_seed(7), numbers_of_seed(8));
+}
+
 TEST_F(Calls, RegionsNeedLocalWriteForRemoteWrite) {
   std::array<uint8_t, 8> bytes{};
   EXPECT_EQ(side_.device.reg_mr(side_.pd, bytes.data(), 8, IBV_ACCESS_REMOTE_WRITE).error().code,

@@ -26,6 +26,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "roce/verbs_objects.h"
@@ -67,6 +68,8 @@ struct DeviceConfig {
   /// Called again and again while a call waits for the network, after the engine was polled:
   /// virtual time moves here.
   std::function<void()> while_waiting;
+  /// Where keys, QPNs and PSNs come from; the kernel unless given. A simulator gives a seeded one.
+  RandomSource random;
 };
 
 /// An RDMA device with one port, over one network port.
