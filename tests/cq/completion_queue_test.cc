@@ -51,5 +51,34 @@ TEST(CompletionQueue, PurgedCompletionsAreNotDelivered) {
   EXPECT_EQ(out[0].wr_id, 2u);
 }
 
+TEST(CompletionQueue, PurgedOnesHideNoneBehindThem) {
+  CompletionQueue cq(8);
+  Cqe cqe;
+  cqe.qpn = 10;
+  ASSERT_TRUE(cq.push(cqe));
+  cq.publish(Instant{});
+  cq.purge(10);
+  cqe.qpn = 11;
+  ASSERT_TRUE(cq.push(cqe));
+  cq.publish(Instant{});
+  std::array<Cqe, 4> out;
+  EXPECT_EQ(cq.poll(out), 1u);
+}
+
+TEST(CompletionQueue, FewerThanAskedForMeansThatNoneAreLeft) {
+  CompletionQueue cq(8);
+  const auto add = [&cq](int n) {
+    for (int i = 0; i < n; ++i) {
+      ASSERT_TRUE(cq.push(Cqe{}));
+    }
+    cq.publish(Instant{});
+  };
+  std::array<Cqe, 2> out;
+  add(3);
+  ASSERT_EQ(cq.poll(out), 2u);  // has seen that there is a third
+  add(3);
+  EXPECT_EQ(cq.poll(out), 2u);
+}
+
 }  // namespace
 }  // namespace roce

@@ -95,26 +95,28 @@ class CompletionQueue {
   }
 
   /// Calls take(const Cqe&, Instant) for up to `limit` completions, oldest first; returns for how
-  /// many. The time is zero in a queue without timestamps. Thread: consumer.
+  /// many: fewer than `limit` when the queue is empty then. The time is zero in a queue without
+  /// timestamps. Thread: consumer.
   template <class Take>
   size_t poll_timed(size_t limit, Take&& take) {
     size_t taken = 0;
-    size_t popped = 0;
-    const size_t n = ring_->available();
-    if (times_ && n > 0) {
-      times_->available(n);
-    }
-    for (; taken < limit && popped < n; ++popped) {
-      const Cqe& cqe = ring_->front(popped);
-      if (cqe.qpn != kPurged) {
-        take(cqe, times_ ? times_->front(popped) : Instant{});
-        ++taken;
-      }
-    }
-    if (popped > 0) {
-      ring_->pop(popped);
+    // A second round only when purged completions were among the first: fewer than `limit` means
+    // that the queue is empty.
+    for (size_t n; taken < limit && (n = ring_->available(limit - taken)) > 0;) {
       if (times_) {
-        times_->pop(popped);
+        times_->available(n);
+      }
+      const size_t round = std::min(n, limit - taken);
+      for (size_t i = 0; i < round; ++i) {
+        const Cqe& cqe = ring_->front(i);
+        if (cqe.qpn != kPurged) {
+          take(cqe, times_ ? times_->front(i) : Instant{});
+          ++taken;
+        }
+      }
+      ring_->pop(round);
+      if (times_) {
+        times_->pop(round);
       }
     }
     return taken;
