@@ -295,6 +295,20 @@ RULE_CASE("E9 E1", request_with_a_wrong_key_fails_after_what_is_before_it) {
   expect_state(IBV_QPS_ERR);
 }
 
+RULE_CASE("E9 Q4", request_with_a_wrong_key_leaves_the_resending_before_it_alone) {
+  connect();
+  post(wr_send(1).from(0, 300));
+  expect({send_first(0).bytes(memory(0, 256)), send_last(1).bytes(memory(256, 44)).ack_req()});
+  inject(ack(0, 0));
+  post(wr_send(2).from(1000, 8).from_bad_key(8, 8));
+  expect_nothing();
+  advance(ms(68));
+  expect(send_last(1).bytes(memory(256, 44)).ack_req());
+  inject(ack(1, 1));
+  expect_sent({done(1, IBV_WC_SEND), failed(2, IBV_WC_LOC_PROT_ERR)});
+  expect_state(IBV_QPS_ERR);
+}
+
 RULE_CASE("E9", request_whose_second_packet_is_outside_of_its_region) {
   connect();
   post(wr_send(1).from(kMemory - 256, 300));

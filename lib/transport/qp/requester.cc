@@ -83,7 +83,7 @@ Requester::Requester(QpCore& core, SendQueue& queue, SendWindow& window, uint32_
 void Requester::reset() {
   fault_.reset();
   cursor_ = {};
-  cursor_psn_ = {};
+  cursor_psn_.reset();
 }
 
 bool Requester::may_send(Instant now) const {
@@ -278,7 +278,7 @@ bool Requester::append_payload(Step& step, const SendWqe& wqe, uint32_t offset, 
       walk({step.regions(), core_.pd}, wqe.sges(), cursor_, len, Access::none,
            [&step](const uint8_t* data, uint32_t n) { step.append(data, n); });
   if (fault != MemoryFault::none) {
-    cursor_psn_ = psn - 1;  // the position is in mid-packet: no packet may go on from there
+    cursor_psn_.reset();  // the position is in mid-packet: no packet may go on from there
     fault_ = CompletionStatus::local_protection_error;
     return false;
   }

@@ -56,7 +56,7 @@ class Requester {
   uint32_t window_packets_;
   uint32_t ack_interval_mask_;
   // Where in the SGE list the packet `cursor_psn_` starts: spares the walk from the list's head.
-  Psn cursor_psn_;
+  std::optional<Psn> cursor_psn_;
   SgePosition cursor_;
   std::optional<CompletionStatus> fault_;
   bool repairing_ = false;  // the packet under construction is not the next one
