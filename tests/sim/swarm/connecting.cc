@@ -285,9 +285,6 @@ void World::retire(End& end) {
     retire_send(end, record);
   }
   end.sends.clear();
-  if (end.shared != nullptr) {
-    ++end.shared->lost;
-  }
   end.gone = true;
   end.marker_due = false;
   end.resume_at = kNever;

@@ -223,6 +223,7 @@ void World::deregister(End& end) {
 void World::resize(Host& host, Prng& prng) {
   verbs::Cq& cq = host.cqs[prng.below(static_cast<uint32_t>(host.cqs.size()))];
   const int entries = cq_entries() + static_cast<int>(prng.below(64));
+  say("resize CQ " + std::to_string(cq.handle()) + " of host " + std::to_string(host.index));
   if (const Status s = cq.resize(entries); !s) {
     fail("resize_cq: " + s.error().reason);
   }

@@ -116,7 +116,6 @@ struct End;
 struct SharedReceives {
   verbs::Srq srq;
   std::deque<ReceiveRecord> posted;
-  size_t lost = 0;  ///< queue pairs that may have taken a request with them
 };
 
 /// A process with a device.
