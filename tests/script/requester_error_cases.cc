@@ -192,6 +192,7 @@ RULE_CASES(responses_that_do_not_fit) {
                       {"read_middle_to_a_read_of_one_packet", 8, read_middle(0).data(8)},
                       {"read_last_to_a_read_of_one_packet", 8, read_last(0, 1).data(8)},
                       {"read_only_that_is_too_short", 8, read_only(0, 1).data(7)},
+                      {"read_only_with_a_pad_too_many", 8, read_only(0, 1).data(8).pad(1)},
                       {"read_only_that_is_too_long", 8, read_only(0, 1).data(9)},
                       {"read_only_without_payload", 8, read_only(0, 1)},
                       {"read_only_with_payload_to_a_read_of_nothing", 0, read_only(0, 1).data(4)},
@@ -223,7 +224,9 @@ RULE_CASES(responses_that_do_not_fit) {
     });
   }
   const Row to_send[] = {{"read_response_to_a_send", 0, read_only(0, 1).data(8)},
-                         {"atomic_response_to_a_send", 0, atomic_ack(0, 1, 1)}};
+                         {"atomic_response_to_a_send", 0, atomic_ack(0, 1, 1)},
+                         {"ack_with_payload", 0, ack(0, 1).data(4)},
+                         {"ack_with_a_pad", 0, ack(0, 1).pad(2)}};
   for (const Row& row : to_send) {
     cases.add("Q7", row.name, [row](Script& s) {
       s.connect();

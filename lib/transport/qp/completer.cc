@@ -34,6 +34,13 @@ bool is_answered_empty(const SendWqe& wqe) {
   return wqe.opcode == SendOpcode::flush || wqe.opcode == SendOpcode::atomic_write;
 }
 
+/// Q7, as far as it needs nothing but the packet: only READ responses carry payload, and the pad
+/// fills up to four bytes.
+bool length_possible(const wire::Packet& packet) {
+  return packet.pad_count == (-packet.payload_len & 3) &&
+         (packet.payload_len == 0 || packet.info->payload);
+}
+
 constexpr uint8_t kRetryForEver = 7;  // of rnr_retry only; retry_cnt 7 is seven
 
 }  // namespace
@@ -58,6 +65,10 @@ DropReason Completer::on_response(Instant now, const wire::Packet& packet,
 }
 
 DropReason Completer::take(Instant now, const wire::Packet& packet, const RegionTable& regions) {
+  if (!length_possible(packet)) {
+    fail(CompletionStatus::bad_response_error);
+    return DropReason::none;
+  }
   switch (packet.operation()) {
     case Operation::acknowledge:
       return on_acknowledge(now, packet);
@@ -230,7 +241,7 @@ DropReason Completer::on_atomic_response(Instant now, const wire::Packet& packet
   if (wqe == nullptr) {
     return DropReason::none;
   }
-  if (wire::kind_of(packet.aeth().syndrome) != wire::AckKind::ack || packet.payload_len != 0) {
+  if (wire::kind_of(packet.aeth().syndrome) != wire::AckKind::ack) {
     fail(CompletionStatus::bad_response_error);
     return DropReason::none;
   }
