@@ -42,6 +42,7 @@ LAYERS = {
     "ibverbs": (*CORE, "<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>"),
     "app/common": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>"),
     "app": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>", "app/common"),
+    "examples": ("<roce/*> of verbs", "<roce/*> of endpoint", "<infiniband/*>"),
     "bench": (*TRANSPORT, "endpoint", "<rte_*>", "<infiniband/*>", "<roce/*> of verbs", "<roce/*> of endpoint",
               "app/common", "tests"),
 }
@@ -81,7 +82,7 @@ def layer_of(path):
         return path.parts[1]
     if path.parts[0] == "app":
         return "app/common" if path.parts[1] == "common" else "app"
-    return path.parts[0] if path.parts[0] == "bench" else None
+    return path.parts[0] if path.parts[0] in ("bench", "examples") else None
 
 
 def target_layer(root, path, name):
