@@ -31,6 +31,7 @@ void World::start_host(Host& host) {
   }
   EngineConfig config;
   config.tables = {.max_qp = 64, .max_mr = 256};
+  config.held_packets = options_.held_packets;
   config.neighbours.capacity = 16;
   config.addresses.mac = host.port->info().mac;
   Status ready = config.addresses.add(ipv4_of(host.index), 24);

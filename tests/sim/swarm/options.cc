@@ -163,6 +163,7 @@ Options draw_options(uint64_t seed) {
   o.events = 10 + prng.below(70);
   o.spacing = Duration::from_ns(500 + prng.below(20'000));
   draw_sizes(prng, o);
+  o.held_packets = prng.chance(0.3) ? 0 : prng.chance(0.5) ? 512 : 1 + prng.below(16);
   return o;
 }
 
@@ -187,8 +188,9 @@ std::vector<Event> draw_plan(const Options& options) {
   return plan;
 }
 
-Options counted_options(uint64_t seed, double loss) {
+Options counted_options(uint64_t seed, double loss, size_t held_packets) {
   Options o;
+  o.held_packets = held_packets;
   o.seed = seed;
   o.faults.loss = loss;
   o.connections = 3;

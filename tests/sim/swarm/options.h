@@ -78,6 +78,7 @@ struct Options {
   bool near_wrap = false;
   uint32_t depth = 8;
   uint32_t window_packets = 64;
+  size_t held_packets = 0;  ///< that may wait for an earlier one; 0: go-back-N
   Duration turn = Duration::from_us(1);
   double lazy = 0;  ///< share of turns in which the application does not look at completions
   uint8_t timeout = 8;
@@ -98,6 +99,6 @@ Options draw_options(uint64_t seed);
 /// Its events, in the order of time.
 std::vector<Event> draw_plan(const Options& options);
 /// One schedule of the count table: RC, nothing but that much loss.
-Options counted_options(uint64_t seed, double loss);
+Options counted_options(uint64_t seed, double loss, size_t held_packets);
 
 }  // namespace roce::swarm

@@ -87,8 +87,8 @@ std::string write_script(const Case& c, const std::string& prefix, const std::st
   std::fprintf(file, "# %s\n# repeat with: %s\n", violation.c_str(), command.c_str());
   std::fprintf(file, "# %zu hosts, %zu connections, messages up to %zu bytes, %zu events\n", o.ends,
                o.connections, o.max_message, plan_of(c).size());
-  std::fprintf(file, "# timeout %d, retry_cnt %d, rnr_retry %d, window %u packets\n", o.timeout,
-               o.retry_cnt, o.rnr_retry, o.window_packets);
+  std::fprintf(file, "# timeout %d, retry_cnt %d, rnr_retry %d, window %u packets, %zu kept\n",
+               o.timeout, o.retry_cnt, o.rnr_retry, o.window_packets, o.held_packets);
   for (const FaultName& fault : kFaultNames) {
     if (o.faults.*fault.share > 0) {
       std::fprintf(file, "# fault %s=%g\n", std::string(fault.name).c_str(), o.faults.*fault.share);
