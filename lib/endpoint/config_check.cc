@@ -89,13 +89,17 @@ Status check_mtu(const Config& config) {
 
 Status check_buffers(const Config& config) {
   const PortSettings& port = config.port;
-  const uint32_t least = std::max(port.rx_descriptors, port.tx_descriptors) + kBuffersOutsideRings;
+  // Packets that wait for an earlier one keep their buffers.
+  const uint32_t held = config.engine.held_packets;
+  const uint32_t least =
+      std::max(port.rx_descriptors + held, port.tx_descriptors) + kBuffersOutsideRings;
   if (port.buffers < least) {
-    return failure(EINVAL, fmt::format("{} = {}: with {} receive and {} transmit descriptors at "
-                                       "least {} are needed, or the port stalls; raise it or lower "
-                                       "the descriptors",
-                                       place_of(config, "port.buffers"), port.buffers,
-                                       port.rx_descriptors, port.tx_descriptors, least));
+    return failure(EINVAL,
+                   fmt::format("{} = {}: with {} receive and {} transmit descriptors and {} held "
+                               "packets at least {} are needed, or the port stalls; raise it or "
+                               "lower the descriptors or engine.held_packets",
+                               place_of(config, "port.buffers"), port.buffers, port.rx_descriptors,
+                               port.tx_descriptors, held, least));
   }
   const uint64_t bytes = uint64_t{port.buffers} * 2 * buffer_bytes(config);
   const uint64_t memory = uint64_t{config.eal.memory_mb} << 20U;
