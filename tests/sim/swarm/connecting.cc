@@ -68,7 +68,7 @@ bool World::set_up_end(End& end, ibv_qp_type type, Prng& prng) {
 /// Memory that the peer reads and writes. False: there is none.
 bool World::reserve_window(End& end) {
   Host& host = *end.host;
-  end.window = host.space->take(std::max<size_t>(options_.max_message, 1024));
+  end.window = take(host, std::max<size_t>(options_.max_message, 1024));
   if (end.window.size == 0) {
     return false;
   }

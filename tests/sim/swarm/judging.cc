@@ -93,6 +93,12 @@ void World::poll_all() {
   }
 }
 
+Range World::take(Host& host, size_t size) {
+  const Range slot = host.space->take(size);
+  host.memory->make_ready(slot.end());
+  return slot;
+}
+
 void World::release(Host& host, Range slot) {
   host.space->give(slot);
 }

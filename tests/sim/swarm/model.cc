@@ -39,7 +39,7 @@ void keep_block(size_t size, Block block) {
 /// Noise, always the same.
 const Bytes& noise() {
   static const Bytes block = [] {
-    Bytes bytes((1u << 20) + 4096);
+    Bytes bytes(1u << 20);
     uint64_t x = 0x9e3779b97f4a7c15;
     for (uint8_t& b : bytes) {
       x ^= x << 13;
@@ -55,13 +55,20 @@ const Bytes& noise() {
 }  // namespace
 
 Memory::Memory(size_t size, uint64_t seed)
-    : size_(size), actual_(take_block(size)), expected_(take_block(size)) {
+    : size_(size), noise_at_(seed % 4096), actual_(take_block(size)), expected_(take_block(size)) {
+  make_ready(1);
+}
+
+void Memory::make_ready(size_t end) {
+  constexpr size_t kStep = 4096;
   const Bytes& from = noise();
-  const size_t piece = from.size() - 4096;
-  for (size_t at = 0; at < size; at += piece) {
-    std::memcpy(actual_.get() + at, from.data() + seed % 4096, std::min(piece, size - at));
+  while (ready_ < end) {
+    const size_t n = std::min(kStep, size_ - ready_);
+    const size_t at = noise_at_ + ready_ % (from.size() - 2 * kStep);
+    std::memcpy(actual_.get() + ready_, from.data() + at, n);
+    std::memcpy(expected_.get() + ready_, from.data() + at, n);
+    ready_ += n;
   }
-  std::memcpy(expected_.get(), actual_.get(), size);
 }
 
 Memory::~Memory() {
@@ -102,9 +109,9 @@ std::string Memory::compare(std::vector<Range> open) const {
   std::sort(open.begin(), open.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
   size_t at = 0;
-  open.push_back({size_, 0});
+  open.push_back({ready_, 0});
   for (const Range& range : open) {
-    if (range.begin > at &&
+    if (range.begin > at && range.begin <= ready_ &&
         std::memcmp(actual_.get() + at, expected_.get() + at, range.begin - at) != 0) {
       while (actual_[at] == expected_[at]) {
         ++at;

@@ -36,7 +36,7 @@ struct Effect {
 /// The memory of one end: what is really there, and what should be.
 class Memory {
  public:
-  /// `size` bytes of noise. Memory is kept for the next end: fresh pages cost too much.
+  /// `size` bytes, which become noise as far as they are made ready.
   explicit Memory(size_t size, uint64_t seed);
   ~Memory();
   Memory(const Memory&) = delete;
@@ -47,6 +47,9 @@ class Memory {
   uint8_t expected(size_t at) const { return expected_[at]; }
   uint8_t actual(size_t at) const { return actual_[at]; }
 
+  /// Bytes before `end` will be used. The rest is neither filled nor compared, which saves most of
+  /// the time that short schedules take.
+  void make_ready(size_t end);
   /// The application itself writes.
   void fill(Range range, const uint8_t* data);
   /// A transfer is complete: these bytes must be there from now on.
@@ -61,6 +64,8 @@ class Memory {
 
  private:
   size_t size_;
+  size_t noise_at_;   // where in the noise it starts
+  size_t ready_ = 0;  // bytes, from the front
   std::unique_ptr<uint8_t[]> actual_;
   std::unique_ptr<uint8_t[]> expected_;
 };

@@ -101,7 +101,7 @@ bool World::draft_data(End& end, Prng& prng, Draft& d) {
   const Op op = d.record.op;
   const bool word = is_atomic(op) || op == Op::atomic_write;
   const size_t size = word ? 8 : op == Op::flush ? 0 : choose_size(end, prng);
-  d.record.slot = end.host->space->take(size + (options_.repertoire.splits ? 32 : 0));
+  d.record.slot = take(*end.host, size + (options_.repertoire.splits ? 32 : 0));
   if (d.record.slot.size == 0) {
     return false;
   }

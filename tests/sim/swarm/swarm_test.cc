@@ -125,6 +125,7 @@ TEST(Shrink, LeavesTheEventsThatMatter) {
 
 TEST(Model, SettlesOnlyWhatAnEffectExplains) {
   Memory memory(4096, 1);
+  memory.make_ready(4096);
   Effect effect{100, Bytes(8, 0)};
   for (size_t i = 0; i < 8; ++i) {
     effect.data[i] = static_cast<uint8_t>(~memory.expected(100 + i));

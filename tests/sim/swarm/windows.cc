@@ -86,7 +86,7 @@ void World::fill_receives(End& end) {
     const bool small = options_.short_receives && prng.chance(0.1);
     const size_t size = header + (small ? options_.max_message / 2 : options_.max_message);
     ReceiveRecord record;
-    record.slot = host.space->take(size + (options_.repertoire.splits ? 32 : 0));
+    record.slot = take(host, size + (options_.repertoire.splits ? 32 : 0));
     if (record.slot.size == 0) {
       return;
     }

@@ -142,6 +142,7 @@ class World {
   bool tolerates_receive(const End& end, ibv_wc_status status) const;
   void match(End& end, const ReceiveRecord& record, const ibv_wc& wc);
   bool matches(End& end, const ReceiveRecord& record, const ibv_wc& wc, const Message& m) const;
+  Range take(Host& host, size_t size);
   void release(Host& host, Range slot);
   void adopt(Host& host, const Pieces& pieces);
   Bytes gather(Host& host, const Pieces& pieces, size_t skip, size_t size) const;
