@@ -1,0 +1,131 @@
+// VerbsSession: one sequence of calls of the native API with arbitrary arguments, on a device whose
+// packets come back to itself, or go nowhere. What the API leaves to its user is kept: pointers
+// point to something, and handles are those of living objects.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <roce/verbs.h>
+
+#include "base/address.h"
+#include "base/check.h"
+#include "fuzz/input.h"
+#include "port/loopback_port.h"
+
+namespace roce::fuzz {
+
+inline constexpr size_t kObjects = 4;  // of each kind
+inline constexpr size_t kArena = 16384;
+inline constexpr size_t kSges = 40;  // more than any queue takes
+
+class SessionClock final : public verbs::Clock {
+ public:
+  Instant now() override { return now_; }
+  void move(Duration span) { now_ = now_ + span; }
+
+ private:
+  Instant now_{1'000'000'000};
+};
+
+inline constexpr Ipv4Address kIp{{192, 0, 2, 1}};
+
+/// The device, which outlives the sessions.
+struct World {
+  World();
+
+  LoopbackLink wire{{.mtu = 1500, .buffers = 512, .queue = 256}};
+  SessionClock clock;
+  std::unique_ptr<verbs::Device> device;
+  std::vector<uint8_t> arena;
+};
+
+/// A handle out of those that exist; nullptr when there is none.
+template <class T>
+T* pick(std::vector<T>& objects, Input& in) {
+  const size_t index = in.below(kObjects);
+  return objects.empty() ? nullptr : &objects[index % objects.size()];
+}
+
+/// Either fine or refused in words.
+template <class R>
+void check(const R& result) {
+  if (!result) {
+    ROCE_CHECK(result.error().code > 0 && !result.error().reason.empty());
+  }
+}
+
+/// What it takes to name an address handle only where one is expected.
+struct LiveQp {
+  verbs::Qp qp;
+  ibv_qp_type type;
+};
+
+class VerbsSession {
+ public:
+  VerbsSession(World& world, Input& in) : world_(world), device_(*world.device), in_(in) {}
+
+  void call();
+  void end();
+
+ private:
+  template <class T>
+  void keep(std::vector<T>& objects, Result<T> made) {
+    check(made);
+    if (made && objects.size() < kObjects) {
+      objects.push_back(std::move(*made));
+    }
+  }
+  template <class T>
+  void drop(std::vector<T>& objects) {
+    if (!objects.empty()) {
+      objects.erase(objects.begin() + static_cast<ptrdiff_t>(in_.below(objects.size())));
+    }
+  }
+
+  void make();
+  void destroy();
+  void make_qp(verbs::Pd* pd);
+  verbs::Qp* pick_qp() {
+    LiveQp* const live = pick(qps_, in_);
+    return live != nullptr ? &live->qp : nullptr;
+  }
+  void modify_qp();
+  void connect_qp();
+  void change_others();
+  void query();
+  void post_send();
+  void post_receive();
+  void post_special();
+  void poll();
+  ibv_qp_attr attributes();
+  ibv_ah_attr address();
+  uint32_t key();
+  uint64_t remote_address();
+  int sges();
+  int access() { return in_.flag() ? in_.byte() & 0x1f : static_cast<int>(in_.number<uint32_t>()); }
+  /// Small as a rule; the others are beyond all limits, since large queues only cost time.
+  uint32_t size() {
+    const uint8_t n = in_.byte();
+    return n < 0xc0 ? n % 33u : UINT32_MAX - n;
+  }
+
+  World& world_;
+  verbs::Device& device_;
+  Input& in_;
+  std::vector<verbs::Pd> pds_;
+  std::vector<verbs::Mr> mrs_;
+  std::vector<verbs::Mw> mws_;
+  std::vector<verbs::Cq> cqs_;
+  std::vector<verbs::CompChannel> channels_;
+  std::vector<verbs::Srq> srqs_;
+  std::vector<LiveQp> qps_;
+  std::vector<verbs::Ah> ahs_;
+  std::array<ibv_sge, kSges> sge_{};
+};
+
+}  // namespace roce::fuzz
