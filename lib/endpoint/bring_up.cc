@@ -24,6 +24,7 @@ EalConfig eal_config(const Config& config, const DpdkArgs& args) {
   eal.pci_allow = args.pci_allow;
   eal.wide_simd = config.eal.wide_simd;
   eal.extra_args = config.eal.extra;
+  eal.telemetry = config.telemetry.socket;
   return eal;
 }
 

@@ -161,8 +161,22 @@ constexpr auto kKeys = std::to_array<ConfigKey>({
     {.path = "wrap.capture",
      .slot = SLOT(wrap.capture),
      .fallback = "",
-     .help = "write what passes to this pcap file",
+     .help = "write what passes to this file, as pcapng with reasons of drops; *.pcap: as pcap",
      .flag = "--capture"},
+    {.path = "wrap.flight_recorder",
+     .slot = SLOT(wrap.flight_recorder),
+     .fallback = "",
+     .help = "when a queue pair fails, write the last 4096 packets to this pcapng file",
+     .flag = "--flight-recorder"},
+    {.path = "telemetry.socket",
+     .slot = SLOT(telemetry.socket),
+     .fallback = "false",
+     .help = "answer uroce-top and dpdk-telemetry.py on DPDK's socket"},
+    {.path = "telemetry.prometheus_port",
+     .slot = SLOT(telemetry.prometheus_port),
+     .fallback = "0",
+     .help = "TCP port of 127.0.0.1 where Prometheus may ask; 0: none",
+     .high = 65535},
 });
 
 #undef SLOT

@@ -15,6 +15,8 @@
 #include "port/fault_config.h"
 #include "port/faulty_port.h"
 #include "port/pcap_port.h"
+#include "port/recorder_port.h"
+#include "telemetry.h"
 #include "wire_socket.h"
 
 namespace roce {
@@ -35,6 +37,15 @@ uint64_t wall_clock_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
+/// A capture of `port`: classic pcap where the file's name asks for it.
+Result<std::unique_ptr<Port>> recorded(std::unique_ptr<Port> port, const std::string& file,
+                                       uint64_t wall_at_zero) {
+  if (file.ends_with(".pcap")) {
+    return PcapPort::open(std::move(port), file, wall_at_zero);
+  }
+  return RecorderPort::open(std::move(port), file, RecorderPort::Mode::everything, wall_at_zero);
+}
+
 tl::unexpected<Error> pass_on(const Error& error) {
   return tl::make_unexpected(error);
 }
@@ -49,10 +60,20 @@ struct Endpoint::State {
   std::unique_ptr<Port> port;
   FaultyPort* faulty = nullptr;  // inside `port`
   std::unique_ptr<verbs::Device> device;
+  std::unique_ptr<Telemetry> telemetry;  // asks the device
 
   Status open_port();
+  Status wrap(Result<std::unique_ptr<Port>> wrapped);
   Status open_device();
 };
+
+Status Endpoint::State::wrap(Result<std::unique_ptr<Port>> wrapped) {
+  if (!wrapped) {
+    return pass_on(wrapped.error());
+  }
+  port = std::move(*wrapped);
+  return {};
+}
 
 Status Endpoint::State::open_port() {
   Result<std::unique_ptr<Port>> opened = start_port(config);
@@ -61,13 +82,18 @@ Status Endpoint::State::open_port() {
   }
   port = std::move(*opened);
   clock = std::make_unique<DeviceClock>(TscClock::from_eal());
+  const uint64_t wall_at_zero = wall_clock_ns() - clock->now().ns;
   if (!config.wrap.capture.empty()) {
-    const uint64_t wall_at_zero = wall_clock_ns() - clock->now().ns;
-    auto capturing = PcapPort::open(std::move(port), config.wrap.capture, wall_at_zero);
-    if (!capturing) {
-      return pass_on(capturing.error());
+    if (Status s = wrap(recorded(std::move(port), config.wrap.capture, wall_at_zero)); !s) {
+      return s;
     }
-    port = std::move(*capturing);
+  }
+  if (!config.wrap.flight_recorder.empty()) {
+    if (Status s = wrap(RecorderPort::open(std::move(port), config.wrap.flight_recorder,
+                                           RecorderPort::Mode::flight, wall_at_zero));
+        !s) {
+      return s;
+    }
   }
   if (!config.wrap.fault.empty()) {
     const Result<FaultConfig> faults = parse_faults(config.wrap.fault);
@@ -126,6 +152,11 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const Config& config) {
   if (const Status s = state->open_device(); !s) {
     return pass_on(s.error());
   }
+  auto telemetry = Telemetry::start(config, *state->device);
+  if (!telemetry) {
+    return pass_on(telemetry.error());
+  }
+  state->telemetry = std::move(*telemetry);
   return std::unique_ptr<Endpoint>(new Endpoint(std::move(state)));
 }
 

@@ -46,6 +46,7 @@ void ChannelState::forget(const CqState& cq) {
 }
 
 CqState::~CqState() {
+  device->objects.remove_cq(this);
   if (channel != nullptr) {
     channel->forget(*this);
   }

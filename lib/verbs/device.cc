@@ -214,6 +214,10 @@ QpCounters Device::qp_counters() const {
   return counters;
 }
 
+const PortInfo& Device::port_info() const {
+  return state_->engine.port().info();
+}
+
 PortStats Device::port_stats() const {
   PortStats stats;
   state_->driver.run([&] { stats = state_->engine.port().stats(); });

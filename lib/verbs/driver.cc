@@ -46,15 +46,19 @@ void Driver::poll() {
 
 bool Driver::turn() {
   const Instant now = clock_.now();
-  const bool moved = engine_.poll(now);
+  ++turns_;
+  busy_ns_ += moved_ ? static_cast<uint64_t>((now - last_turn_).ns) : 0;
+  last_turn_ = now;
+  moved_ = engine_.poll(now);
   if (engine_.has_events()) [[unlikely]] {
     collect_events();
   }
   if (now >= next_link_check_) [[unlikely]] {
     next_link_check_ = now + kLinkCheckInterval;
     watch_link();
+    questions_.answer();
   }
-  return moved;
+  return moved_;
 }
 
 void Driver::collect_events() {

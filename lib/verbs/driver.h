@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "events.h"
+#include "inspect.h"
 
 namespace roce::verbs {
 
@@ -34,6 +36,16 @@ class Driver {
 
   /// Calls `f` on the engine's thread, between two turns, and returns when it is done.
   void run(const std::function<void()>& f);
+
+  /// Calls `f` on the engine's thread within a tenth of a second, without cost while nobody asks.
+  /// False: nobody drove the engine for `patience`. Thread: any but the engine's.
+  bool ask(const std::function<void()>& f, std::chrono::nanoseconds patience) {
+    return questions_.ask(f, patience);
+  }
+  /// Turns so far, and the time that began with turns in which a frame came or went. Thread: the
+  /// engine's.
+  uint64_t turns() const { return turns_; }
+  uint64_t busy_ns() const { return busy_ns_; }
 
   /// Passes on what the engine has noted. Thread: the engine's.
   void collect_events();
@@ -62,6 +74,11 @@ class Driver {
   EventQueue& events_;
   bool link_up_;
   Instant next_link_check_;
+  detail::Questions questions_;
+  uint64_t turns_ = 0;
+  uint64_t busy_ns_ = 0;
+  Instant last_turn_;
+  bool moved_ = false;  // in the last turn
   std::thread thread_;
   std::atomic<bool> stop_{false};
   // Assisted: whoever sets `owned_` is the engine's thread until it clears it again.

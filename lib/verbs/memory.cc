@@ -112,6 +112,7 @@ Result<Mr> Device::reg_mr(const Pd& pd, void* addr, size_t length, int access,
   state->ibv.addr = addr;
   state->ibv.length = length;
   state->ibv.lkey = state->ibv.rkey = state->ibv.handle = *key;
+  state_->objects.add_key(*key);
   return Mr(std::move(state));
 }
 
@@ -197,6 +198,7 @@ namespace detail {
 
 /// Goes whatever happens: windows that are bound to it lose their memory with it.
 MrState::~MrState() {
+  pd->device->objects.remove_key(ibv.lkey);
   if (registered) {
     pd->device->driver.run([this] { pd->device->engine.regions().remove_region(ibv.lkey); });
   }

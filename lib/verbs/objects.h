@@ -19,6 +19,7 @@
 #include "driver.h"
 #include "engine/engine.h"
 #include "events.h"
+#include "inspect.h"
 #include "qp/path.h"
 #include "qp/shared_receive_queue.h"
 
@@ -67,6 +68,7 @@ struct DeviceState {
   DeviceConfig config;
   RandomSource random;
   EventQueue events;
+  ObjectList objects;
   Engine engine;
   Driver driver;
   TableSizes tables;
@@ -125,7 +127,9 @@ struct CqState final : CqNotifier, std::enable_shared_from_this<CqState> {
       : device(std::move(d)),
         channel(options.channel != nullptr ? options.channel->state() : nullptr),
         handle(device->next_handle++),
-        queue(entries, options.timestamps, channel != nullptr ? this : nullptr) {}
+        queue(entries, options.timestamps, channel != nullptr ? this : nullptr) {
+    device->objects.add_cq(this);
+  }
   ~CqState() override;
   CqState(const CqState&) = delete;
   CqState& operator=(const CqState&) = delete;

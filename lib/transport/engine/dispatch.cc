@@ -74,6 +74,7 @@ bool Engine::for_this_node(const Frame& frame) const {
 
 void Engine::handle(const Frame& frame) {
   moved_ = true;
+  handled_ = &frame;
   const std::span<const uint8_t> bytes(frame.data, frame.len);
   wire::Packet packet;
   const wire::ParseResult parsed = wire::parse(bytes, packet);
@@ -146,6 +147,7 @@ void Engine::deliver_to_group(const wire::Packet& packet, const Qp* except) {
 /// sender.
 void Engine::deliver_copy(const Frame& frame, const Qp& sender) {
   wire::Packet packet;
+  handled_ = &frame;
   if (wire::parse({frame.data, frame.len}, packet).kind == wire::FrameKind::roce &&
       groups_.members(packet.destination_gid()) != nullptr) {
     deliver_to_group(packet, &sender);

@@ -174,6 +174,10 @@ bool Engine::serve(Qp& qp, Step& step) {
 }
 
 void Engine::collect_events(Qp& qp) {
+  if (qp.core().now_in() == QpState::err && !qp.schedule.failure_told) [[unlikely]] {
+    qp.schedule.failure_told = true;
+    port_.note_failure(qp.qpn());
+  }
   if (qp.core().events != 0) [[unlikely]] {
     events_.push_back({EngineEvent::Source::qp, qp.qpn(), qp.core().events});
     qp.core().events = 0;

@@ -136,7 +136,10 @@ class Engine {
   void deliver_copy(const Frame& frame, const Qp& sender);
   void hand_over(Qp& qp, const wire::Packet& packet);
   DropReason judge(const Qp& qp, const wire::Packet& packet) const;
-  void drop(DropReason reason) { counters_.drop(reason); }
+  void drop(DropReason reason) {
+    counters_.drop(reason);
+    port_.note_drop(*handled_, reason);
+  }
   bool for_this_node(const Frame& frame) const;
   void receive_local();
   bool take(const Frame& frame);
@@ -181,6 +184,8 @@ class Engine {
   std::array<Frame, kLocalFrames> local_{};
   size_t local_head_ = 0;
   size_t local_tail_ = 0;
+
+  const Frame* handled_ = nullptr;  // the one that is on its way in
 
   EngineCounters counters_;
   QpCounters destroyed_;

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/address.h"
+#include "base/drop_reason.h"
 #include "base/frame.h"
 #include "base/time.h"
 
@@ -71,6 +72,13 @@ class Port {
   virtual Instant next_event() const { return kNever; }
 
   virtual PortStats stats() const = 0;
+
+  // For ports that record what passes; nothing to all others.
+
+  /// The received frame, still lent, was dropped.
+  virtual void note_drop(const Frame& /*frame*/, DropReason /*reason*/) {}
+  /// A queue pair has failed by itself.
+  virtual void note_failure(uint32_t /*qpn*/) {}
 };
 
 }  // namespace roce

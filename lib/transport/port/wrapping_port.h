@@ -32,6 +32,10 @@ class WrappingPort : public Port {
   uint64_t gather_done() override { return below_.gather_done(); }
   Instant next_event() const override { return below_.next_event(); }
   PortStats stats() const override { return below_.stats(); }
+  void note_drop(const Frame& frame, DropReason reason) override {
+    below_.note_drop(frame, reason);
+  }
+  void note_failure(uint32_t qpn) override { below_.note_failure(qpn); }
 
  protected:
   /// `below` must outlive this port.

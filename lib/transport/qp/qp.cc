@@ -45,6 +45,7 @@ Qp::Qp(uint32_t qpn, const QpSpec& spec)
 }
 
 void Qp::reset() {
+  schedule.failure_told = false;
   send_queue_.clear();
   receiver_.reset();
   core_.attr = {};
@@ -80,6 +81,7 @@ void Qp::start_sending(Psn first) {
 }
 
 void Qp::enter_error() {
+  schedule.failure_told = true;  // it is none
   responder_.silence();
   core_.enter(QpState::err);
 }

@@ -47,9 +47,10 @@ class Qp;
 
 /// Where a QP stands in its engine's lists. The engine's and nobody else's.
 struct QpSchedule {
-  uint32_t id = 0;         ///< dense; names the QP's timer
-  Instant timer = kNever;  ///< when its timer is armed to fire; not later than deadline()
-  bool active = false;     ///< in the list of QPs to serve
+  uint32_t id = 0;            ///< dense; names the QP's timer
+  Instant timer = kNever;     ///< when its timer is armed to fire; not later than deadline()
+  bool active = false;        ///< in the list of QPs to serve
+  bool failure_told = false;  ///< the port knows of its failure, or there was none
   Qp* next_active = nullptr;
   Qp* next_rung = nullptr;
   std::atomic<bool> rung{false};  ///< a doorbell has not been answered yet
@@ -122,6 +123,9 @@ class Qp {
   /// Nothing that has been started waits for an acknowledgement. Thread: the engine's; elsewhere a
   /// snapshot.
   bool drained() const { return window_.drained(); }
+
+  /// Thread: the engine's.
+  const SendWindow& send_window() const { return window_; }
 
   QpSchedule schedule;
 

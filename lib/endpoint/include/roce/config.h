@@ -82,7 +82,13 @@ struct EngineSettings {
 
 struct WrapSettings {
   std::string fault;    ///< "loss=1%,dup=..,reorder=..,corrupt=..,seed=N"; empty: none
-  std::string capture;  ///< pcap file for what passes; empty: none
+  std::string capture;  ///< file for what passes, pcapng or, named *.pcap, pcap; empty: none
+  std::string flight_recorder;  ///< pcapng file for the last packets before a failure; empty: none
+};
+
+struct TelemetrySettings {
+  bool socket = false;           ///< answer dpdk-telemetry.py and uroce-top
+  uint32_t prometheus_port = 0;  ///< TCP port of 127.0.0.1 for Prometheus; 0: none
 };
 
 /// All settings. Obtain one from load_config(); a default-constructed one is blank, not the
@@ -93,6 +99,7 @@ struct Config {
   AddressSettings address;
   EngineSettings engine;
   WrapSettings wrap;
+  TelemetrySettings telemetry;
   /// Where each value came from, in the order of config_keys(): "default", "file x.toml:12",
   /// "environment UROCE_PORT_MTU", "flag --mtu".
   std::vector<std::string> origins;

@@ -37,9 +37,12 @@ class Port;
 struct EngineConfig;
 struct EngineCounters;
 struct QpCounters;
+struct PortInfo;
 struct PortStats;
 
 namespace verbs {
+
+struct Snapshot;
 
 /// Where a device gets the time from. Monotonic. Thread: the one that drives the device.
 class Clock {
@@ -145,6 +148,12 @@ class Device {
   /// Sums over all QPs that ever were.
   QpCounters qp_counters() const;
   PortStats port_stats() const;
+  /// Of the port below; constant. Lives as long as the device.
+  const PortInfo& port_info() const;
+
+  /// What everything is at, for telemetry. Thread: any but the one that drives the device, which
+  /// answers within a tenth of a second; ETIMEDOUT: nobody drove it for `patience`.
+  Result<Snapshot> snapshot(Duration patience) const;
 
   /// The oldest event not taken yet. Thread: any.
   std::optional<AsyncEvent> take_async_event();
