@@ -53,7 +53,7 @@ void Engine::release_held() {
     port_.release(holding_.returned());
     holding_.clear_returned();
     for (size_t lost = holding_.take_lost(); lost > 0; --lost) {
-      drop(DropReason::out_of_sequence);
+      counters_.drop(DropReason::out_of_sequence);  // their frames have gone already
     }
   }
 }
