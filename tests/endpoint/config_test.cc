@@ -249,7 +249,7 @@ TEST_F(ConfigTest, settings_that_contradict_each_other_are_refused) {
   EXPECT_THAT(refusal(),
               AllOf(HasSubstr("flag --set port.mtu: port.mtu = 9000"), HasSubstr("3498")));
   sources_.flags = {{"port.rx_descriptors", "4096", "--set"}};
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("port.buffers (default) = 4095"), HasSubstr("5632")));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("port.buffers (default) = 4095"), HasSubstr("6144")));
   sources_.flags = {{"port.buffers", "100000", "--set"}};
   EXPECT_THAT(refusal(), AllOf(HasSubstr("eal.memory_mb (default) = 512"), HasSubstr("raise it")));
   sources_.flags = {{"eal.cpu", "1", "--set eal.cpu"}};

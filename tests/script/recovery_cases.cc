@@ -291,7 +291,7 @@ RULE_CASE("Q13 E5", read_whose_response_stays_out_is_asked_for_again_from_where_
   post(wr_read(1).from(0, 600).remote(kVa, kRkey));
   expect(read_request(0).reth(kVa, kRkey, 600).ack_req());
   inject(read_first(0, 1).data(256));
-  advance(us(5));  // the response came at once: the shortest patience
+  advance(us(20));  // the response came at once: the shortest patience
   expect(read_request(1).reth(kVa + 256, kRkey, 344).ack_req());
   inject({read_first(1, 1).data(256, 2), read_last(2, 1).data(88, 3)});
   expect_sent({done(1, IBV_WC_RDMA_READ)});

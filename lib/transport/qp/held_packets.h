@@ -93,7 +93,7 @@ class HoldingPool {
 class HeldPackets {
  public:
   /// Packets that one QP keeps at most, and how far ahead of the expected one they may be.
-  static constexpr uint32_t kMost = 256;
+  static constexpr uint32_t kMost = 512;
   static constexpr int32_t kReach = 4096;
 
   /// `pool` outlives the object; nullptr: nothing is kept.
