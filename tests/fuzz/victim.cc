@@ -126,6 +126,7 @@ Victim::Victim() : memory_((kOpen + kGuard) / sizeof(uint64_t), kGuardWord) {
   config.addresses.mac = kOwnMac;
   ROCE_CHECK(config.addresses.add(Gid::from(kOwnIp), 24));
   config.static_neighbours = {{Gid::from(kPeerIp), kPeerMac}};
+  config.held_packets = 48;
   verbs::DeviceConfig device;
   device.window_packets = 32;
   device.dcqcn_line_rate = 1e9;
