@@ -32,7 +32,12 @@ Plan::Plan(const Options& options)
       seed(options.seed.value_or(0)),
       send_depth(options.connection.send_depth),
       recv_depth(options.connection.recv_depth),
-      queue_pairs(options.qps) {
+      queue_pairs(options.qps),
+      both_ways(options.bidirectional),
+      inlined(options.size <= options.connection.inline_size && !fetches(options.operation)),
+      no_peak(options.no_peak),
+      rate(options.rate > 0 ? options.messages_per_second() : 0),
+      burst(options.burst) {
   if (validate) {
     send_depth = std::min(send_depth, static_cast<uint32_t>(places));
     recv_depth = std::min(recv_depth, static_cast<uint32_t>(places));
@@ -42,11 +47,11 @@ Plan::Plan(const Options& options)
 }
 
 uint32_t Plan::send_queue(bool server) const {
-  return (server ? 0 : send_depth) + (credited() ? kNotices : 0);
+  return (server && !both_ways ? 0 : send_depth) + (credited() ? kNotices : 0);
 }
 
 uint32_t Plan::recv_queue(bool server) const {
-  const uint32_t messages = server && takes_receive(operation) ? recv_depth : 0;
+  const uint32_t messages = (server || both_ways) && takes_receive(operation) ? recv_depth : 0;
   return messages + (credited() ? kNotices * (srq ? queue_pairs : 1) : 0);
 }
 

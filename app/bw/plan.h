@@ -47,6 +47,11 @@ struct Plan {
   uint32_t queue_pairs;
   uint32_t post_list;      ///< messages posted in one call
   uint32_t cq_moderation;  ///< messages a completion
+  bool both_ways;          ///< queue_pairs for each direction
+  bool inlined;
+  bool no_peak;
+  double rate;  ///< messages a second of all queue pairs; 0: no limit
+  uint32_t burst;
 
   /// Bytes of memory for a queue pair, at each end.
   uint64_t memory() const { return (places + 1) * stride; }

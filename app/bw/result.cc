@@ -52,6 +52,9 @@ app::TestInfo test_info(const Options& options, const Plan& plan) {
 }  // namespace
 
 void print_header(const Options& options, const Plan& plan) {
+  if (!options.only.empty()) {
+    return;
+  }
   const app::TestInfo info = test_info(options, plan);
   fmt::print("{}\n{:>24}\n", kRule, info.test + " Test");
   fmt::print(" Device         : {:<14} Connection type : {}\n", info.device, info.connection_type);
@@ -70,10 +73,29 @@ void print_header(const Options& options, const Plan& plan) {
   std::fflush(stdout);
 }
 
-void print_result(const Options& options, const RunResult& result) {
+void print_result(const Options& options, const RunResult& result, bool whole) {
+  const app::BandwidthResult& bandwidth = result.bandwidth;
+  if (!options.only.empty()) {
+    fmt::print("{:.6f}\n", options.only == "bandwidth"
+                               ? in_unit(bandwidth.bytes_per_second(), options.unit)
+                               : bandwidth.messages_per_second() / 1e6);
+    return;
+  }
   if (result.measured) {
-    fmt::print("{}\n{}\n", app::bandwidth_row(result.bandwidth, options.unit),
-               app::bandwidth_summary(result.bandwidth));
+    fmt::print("{}\n", app::bandwidth_row(bandwidth, options.unit));
+  }
+  if (options.sweep && !whole && !result.interrupted) {
+    std::fflush(stdout);
+    return;
+  }
+  if (result.measured) {
+    fmt::print("{}\n", app::bandwidth_summary(bandwidth));
+  }
+  if (bandwidth.confidence > 0) {
+    fmt::print("  95 % confidence: {:.0f} messages/s more or less\n", bandwidth.confidence);
+  }
+  if (options.cpu_use) {
+    fmt::print("  CPU use {:.0f} %\n", result.cpu_share * 100);
   }
   if (result.interrupted) {
     fmt::print("  interrupted after {} messages\n", result.bandwidth.iterations);
@@ -89,15 +111,63 @@ void print_result(const Options& options, const RunResult& result) {
   std::fflush(stdout);
 }
 
-roce::Status write_result(const Options& options, const Plan& plan, const RunResult& result) {
-  auto json = app::bandwidth_json(result.bandwidth, options.unit, result.counters);
-  json["interrupted"] = result.interrupted;
-  json["lost_messages"] = result.findings.lost;
-  if (options.validate) {
-    json["checked_messages"] = result.findings.checked;
-    json["wrong_messages"] = result.findings.wrong;
+void leave_out_margins(RunResult& result, uint32_t margin_s) {
+  Timeline line;
+  for (const Timeline::Mark& mark : result.marks) {
+    line.add(mark.seconds, mark.messages);
   }
-  return app::write_json(app::report_json(test_info(options, plan), {json}), options.json);
+  const double end = result.bandwidth.seconds - margin_s;
+  if (end > margin_s) {
+    result.bandwidth.iterations = static_cast<uint64_t>(line.at(end) - line.at(margin_s));
+    result.bandwidth.seconds = end - margin_s;
+  }
+}
+
+roce::Status write_json(const Options& options, const Plan& plan,
+                        const std::vector<RunResult>& results) {
+  std::vector<nlohmann::ordered_json> list;
+  for (const RunResult& result : results) {
+    auto json = app::bandwidth_json(result.bandwidth, options.unit, result.counters);
+    json["CPU_util"] = result.cpu_share * 100;
+    json["interrupted"] = result.interrupted;
+    json["lost_messages"] = result.findings.lost;
+    if (options.validate) {
+      json["checked_messages"] = result.findings.checked;
+      json["wrong_messages"] = result.findings.wrong;
+    }
+    list.push_back(std::move(json));
+  }
+  return app::write_json(app::report_json(test_info(options, plan), list), options.json);
+}
+
+app::Plot plot_of(const Options& options, const std::vector<RunResult>& results) {
+  const std::string unit = options.unit == app::BandwidthUnit::mib ? "MiB/s" : "Gb/s";
+  const std::string what = fmt::format("{} of {}, {} queue pairs", test_name(options.operation),
+                                       name_of(options.connection.transport), options.qps);
+  app::Curve curve{results.size() > 1 ? "average" : fmt::format("{} bytes", options.size), {}};
+  if (results.size() > 1) {
+    for (const RunResult& result : results) {
+      curve.points.emplace_back(static_cast<double>(result.bandwidth.size),
+                                in_unit(result.bandwidth.bytes_per_second(), options.unit));
+    }
+    return {.title = "Bandwidth over size, " + what,
+            .x_label = "size of a message [bytes]",
+            .y_label = fmt::format("bandwidth [{}]", unit),
+            .sizes = true,
+            .curves = {curve}};
+  }
+  const auto& marks = results.front().marks;
+  const size_t step = marks.size() / 100 + 1;
+  for (size_t i = step; i < marks.size(); i += step) {
+    const double span = marks[i].seconds - marks[i - step].seconds;
+    const auto bytes = static_cast<double>((marks[i].messages - marks[i - step].messages) *
+                                           results.front().bandwidth.size);
+    curve.points.emplace_back(marks[i].seconds * 1000, in_unit(bytes / span, options.unit));
+  }
+  return {.title = "Bandwidth over time, " + what,
+          .x_label = "time [ms]",
+          .y_label = fmt::format("bandwidth [{}]", unit),
+          .curves = {curve}};
 }
 
 }  // namespace uroce::bw

@@ -1,18 +1,25 @@
-// From two processes to a figure.
+// From two processes to figures: one run a size, each with queue pairs of its own.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "closing.h"
 #include "common/run/rig.h"
 #include "common/run/run_watch.h"
+#include "passes.h"
 #include "result.h"
 #include "streams.h"
 
@@ -25,25 +32,57 @@ constexpr std::string_view kWaiting =
     "\n************************************\n* Waiting for client to connect... *\n"
     "************************************\n";
 
+/// What the process has had of its CPUs, in seconds.
+double cpu_seconds() {
+  rusage use{};
+  ::getrusage(RUSAGE_SELF, &use);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+/// The rig has lanes for both directions.
+Options with_lanes(Options options) {
+  options.qps = options.lanes();
+  return options;
+}
+
+/// One run. Its session comes from the last one and goes on to the next.
 class Run {
  public:
-  Run(const Options& options, app::Session session)
-      : options_(options), plan_(options), rig_(options, std::move(session)) {}
+  Run(const Pass& pass, app::Session session)
+      : options_(pass.options),
+        pass_(pass),
+        plan_(pass.options),
+        rig_(with_lanes(pass.options), std::move(session)) {}
 
+  /// The exit code; messages have been printed.
   int whole();
+  app::Session take_session() { return rig_.take_session(); }
+  const RunResult& result() const { return result_; }
+  const Plan& plan() const { return plan_; }
 
  private:
   Status set_up();
   Status meet();
   Status send();
   Status receive();
+  Status both();
+  void note_sent(const StreamOutcome& outcome);
   Status close_sender(const StreamOutcome& outcome);
+  Status take_answer();
   Status close_receiver(const std::string& line);
+  Status work();
   std::optional<roce::Error> verdict(const Status& done) const;
+  std::optional<roce::Error> shortfall() const;
   std::optional<uint64_t> known_total() const;
+  bool sends() const { return !options_.is_server() || options_.bidirectional; }
+  bool receives() const { return options_.is_server() || options_.bidirectional; }
   app::Session& session() { return rig_.session(); }
 
   Options options_;
+  const Pass& pass_;
   Plan plan_;
   app::Rig rig_;
   std::optional<app::RunWatch> watch_;  // the sender's
@@ -59,16 +98,22 @@ std::optional<uint64_t> Run::known_total() const {
 
 Status Run::set_up() {
   const bool server = options_.is_server();
+  session().wait_patiently(app::kStepLimit);
   if (auto done = rig_.set_up(plan_.memory(), plan_.send_queue(server), plan_.recv_queue(server));
       !done) {
     return done;
   }
-  if (server) {
-    receive_.emplace(plan_, rig_);
-    return receive_->prepare();
+  if (receives()) {
+    receive_.emplace(plan_, rig_, lanes_of(rig_, plan_, server));
+    if (auto done = receive_->prepare(); !done) {
+      return done;
+    }
+  }
+  if (!sends()) {
+    return {};
   }
   watch_.emplace(&session().channel(), options_.connection, session().endpoint().now());
-  send_.emplace(plan_, rig_, *watch_);
+  send_.emplace(plan_, rig_, lanes_of(rig_, plan_, !server), *watch_);
   return send_->prepare();
 }
 
@@ -85,17 +130,25 @@ Status Run::meet() {
   return session().channel().sync("ready");
 }
 
-Status Run::send() {
-  app::Progress progress(options_.text(), plan_.size, known_total());
-  const StreamOutcome outcome = send_->run(progress);
+void Run::note_sent(const StreamOutcome& outcome) {
   result_.bandwidth = {.size = plan_.size,
                        .iterations = outcome.messages,
                        .peak_seconds = outcome.peak_seconds,
-                       .seconds = outcome.seconds};
+                       .seconds = outcome.seconds,
+                       .confidence = outcome.confidence};
+  result_.marks = outcome.marks;
   result_.measured = outcome.messages > 0;
   result_.interrupted = watch_->verdict() == app::Verdict::interrupted;
   result_.findings = outcome.findings;
+  if (options_.margin_s > 0) {
+    leave_out_margins(result_, options_.margin_s);
+  }
+}
 
+Status Run::send() {
+  app::Progress progress(options_.text() && !pass_.quiet, plan_.size, known_total());
+  const StreamOutcome outcome = send_->run(progress);
+  note_sent(outcome);
   if (watch_->failed()) {
     session().channel().send_stop(watch_->reason());
     return roce::failure(EIO, watch_->reason());
@@ -104,12 +157,16 @@ Status Run::send() {
 }
 
 Status Run::close_sender(const StreamOutcome& outcome) {
-  app::SideChannel& channel = session().channel();
   session().wait_to_close();
   const Closing closing{outcome.messages, outcome.seconds, result_.interrupted};
-  if (auto done = channel.send_line(line_of(closing), "the end of the run"); !done) {
+  if (auto done = session().channel().send_line(line_of(closing), "the end of the run"); !done) {
     return done;
   }
+  return take_answer();
+}
+
+Status Run::take_answer() {
+  app::SideChannel& channel = session().channel();
   // A stop that crossed the closing line comes first.
   auto line = channel.receive_line("the receiver's answer");
   if (!line && channel.peer_state() == app::PeerState::stopped &&
@@ -124,7 +181,7 @@ Status Run::close_sender(const StreamOutcome& outcome) {
   if (!answer) {
     return tl::make_unexpected(answer.error());
   }
-  const bool checked_here = result_.findings.checked > 0;
+  const bool checked_here = result_.findings.checked > 0 && !options_.bidirectional;
   result_.findings.add({.checked = checked_here ? 0 : answer->checked,
                         .wrong = answer->wrong,
                         .lost = answer->lost,
@@ -133,7 +190,7 @@ Status Run::close_sender(const StreamOutcome& outcome) {
 }
 
 Status Run::receive() {
-  app::Progress progress(options_.text(), plan_.size, known_total());
+  app::Progress progress(options_.text() && !pass_.quiet, plan_.size, known_total());
   const auto line = app::serve_until_closed(session(), [&] { return receive_->turn(progress); });
   const bool finished = line.has_value();
   Status done = finished ? close_receiver(*line) : tl::make_unexpected(line.error());
@@ -163,14 +220,61 @@ Status Run::close_receiver(const std::string& line) {
   if (!receive_->finish(closing->messages, none)) {
     return {};  // the receiver's reason() is told
   }
-  result_.interrupted = closing->interrupted;
+  result_.interrupted = result_.interrupted || closing->interrupted;
   const StreamOutcome outcome = receive_->outcome();
   // What passes unseen here is shown by the sender's figures.
-  result_.bandwidth.iterations = plan_.seen() ? outcome.messages : closing->messages;
-  result_.bandwidth.seconds = closing->seconds;
+  const uint64_t messages = plan_.seen() ? outcome.messages : closing->messages;
+  result_.bandwidth.iterations += messages;
+  result_.bandwidth.seconds = std::max(result_.bandwidth.seconds, closing->seconds);
   const Findings& findings = outcome.findings;
   const Answer answer{findings.checked, findings.wrong, findings.lost, findings.first};
   return session().channel().send_line(line_of(answer), "the answer");
+}
+
+/// Sends and receives at once; then each end closes the direction that it sent in.
+Status Run::both() {
+  app::Progress progress(options_.text() && !pass_.quiet, plan_.size, known_total());
+  const StreamOutcome outcome = send_->run(progress, [this] {
+    if (!receive_->glance()) {
+      watch_->fail(receive_->reason());
+    }
+    return !watch_->failed();
+  });
+  note_sent(outcome);
+  if (watch_->failed()) {
+    session().channel().send_stop(watch_->reason());
+    return roce::failure(EIO, watch_->reason());
+  }
+  const Closing closing{outcome.messages, outcome.seconds, result_.interrupted};
+  if (auto done = session().channel().send_line(line_of(closing), "the end of the run"); !done) {
+    return done;
+  }
+  app::Progress none(false, plan_.size, {});
+  const auto line = app::serve_until_closed(session(), [&] { return receive_->turn(none); });
+  if (!line) {
+    return tl::make_unexpected(line.error());
+  }
+  if (auto done = close_receiver(*line); !done || !receive_->reason().empty()) {
+    return done ? roce::failure(EIO, receive_->reason()) : done;
+  }
+  result_.findings.add(receive_->outcome().findings);
+  result_.bandwidth.peak_seconds = 0;  // of one direction only
+  return take_answer();
+}
+
+/// What is less than was asked for, if anything.
+std::optional<roce::Error> Run::shortfall() const {
+  const double bandwidth = in_unit(result_.bandwidth.bytes_per_second(), options_.unit);
+  const double rate = result_.bandwidth.messages_per_second() / 1e6;
+  if (bandwidth < options_.least_bandwidth) {
+    return roce::Error{EIO, fmt::format("--limit_bw {}: the average is {:.2f}",
+                                        options_.least_bandwidth, bandwidth)};
+  }
+  if (rate < options_.least_rate) {
+    return roce::Error{
+        EIO, fmt::format("--limit_msgrate {}: the rate is {:.6f} Mpps", options_.least_rate, rate)};
+  }
+  return std::nullopt;
 }
 
 /// What makes this run a failure, if anything.
@@ -183,7 +287,16 @@ std::optional<roce::Error> Run::verdict(const Status& done) const {
         EIO, fmt::format("wrong data in {} of {} messages; the first: {}", result_.findings.wrong,
                          result_.findings.checked, result_.findings.first)};
   }
-  return std::nullopt;
+  return result_.measured && !pass_.quiet ? shortfall() : std::nullopt;
+}
+
+Status Run::work() {
+  const roce::Instant start = session().endpoint().now();
+  const double used = cpu_seconds();
+  Status done = options_.bidirectional ? both() : options_.is_server() ? receive() : send();
+  const auto seconds = static_cast<double>((session().endpoint().now() - start).ns) / 1e9;
+  result_.cpu_share = seconds > 0 ? (cpu_seconds() - used) / seconds : 0;
+  return done;
 }
 
 int Run::whole() {
@@ -194,21 +307,34 @@ int Run::whole() {
   if (!done) {
     return app::report_failure(kProgram, done.error());
   }
-  if (options_.text()) {
+  if (options_.text() && pass_.first) {
     print_header(options_, plan_);
   }
-  done = options_.is_server() ? receive() : send();
+  done = work();
   result_.counters = rig_.counters();
-  if (options_.text()) {
-    print_result(options_, result_);
+  if (options_.text() && !pass_.quiet) {
+    print_result(options_, result_, pass_.last);
   }
-  if (!options_.json.empty()) {
-    if (auto written = write_result(options_, plan_, result_); !written && done) {
-      done = written;
-    }
+  if (options_.linger_s > 0) {
+    session().linger(std::chrono::seconds(options_.linger_s));
   }
   const auto failure = verdict(done);
   return failure ? app::report_failure(kProgram, *failure) : 0;
+}
+
+/// The results of all passes, to where --json and --plot say.
+int write_results(const Options& options, const Plan& plan, const std::vector<RunResult>& results) {
+  if (!options.json.empty()) {
+    if (auto written = write_json(options, plan, results); !written) {
+      return app::report_failure(kProgram, written.error());
+    }
+  }
+  if (!options.plot.empty() && !results.empty()) {
+    if (auto drawn = app::draw(plot_of(options, results), options.plot); !drawn) {
+      return app::report_failure(kProgram, drawn.error());
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -224,7 +350,23 @@ int run(Options options, const roce::Config& config) {
   if (!session) {
     return app::report_failure(kProgram, session.error());
   }
-  return Run(options, std::move(*session)).whole();
+  const std::vector<Pass> passes = passes_of(options);
+  std::vector<RunResult> results;
+  int code = 0;
+  std::optional<app::Session> open(std::move(*session));
+  for (const Pass& pass : passes) {
+    Run one(pass, std::move(*open));
+    code = one.whole();
+    if (!pass.quiet) {
+      results.push_back(one.result());
+    }
+    if (code != 0 || one.result().interrupted || pass.last) {
+      const int written = write_results(options, one.plan(), results);
+      return code != 0 ? code : written;
+    }
+    open.emplace(one.take_session());
+  }
+  return code;
 }
 
 }  // namespace uroce::bw

@@ -22,6 +22,7 @@ app::Messages messages_of(const Plan& plan) {
           .list = plan.post_list,
           .signal_every = plan.cq_moderation,
           .numbered = plan.unreliable(),
+          .inlined = plan.inlined,
           .fill = plan.validate && !fetches(plan.operation),
           .pattern = app::Pattern(plan.seed)};
 }
@@ -37,8 +38,9 @@ Sender::Sender(const Plan& plan, app::Lane& lane, std::shared_ptr<app::Receives>
   pattern_.fill(lane.memory.first(plan.size), 0);
 }
 
-bool Sender::post() {
-  while (const uint64_t count = postable()) {
+bool Sender::post(uint64_t& quota) {
+  while (const uint64_t count = postable(quota)) {
+    quota -= count;
     if (!poster_.post(count) ||
         (plan_.credited() && posted() % plan_.group() == 0 && !post_notice())) {
       return false;
@@ -49,8 +51,8 @@ bool Sender::post() {
 }
 
 /// How many messages the next list takes: as many as it holds, or none for now.
-uint64_t Sender::postable() const {
-  uint64_t count = std::min<uint64_t>(plan_.post_list, poster_.total() - posted());
+uint64_t Sender::postable(uint64_t quota) const {
+  uint64_t count = std::min<uint64_t>({plan_.post_list, poster_.total() - posted(), quota});
   if (plan_.credited()) {
     if (posted() / plan_.group() >= credited_ / plan_.group() + Plan::kGroups) {
       return 0;

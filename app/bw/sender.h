@@ -27,8 +27,8 @@ class Sender {
 
   // All return false when something went wrong: reason().
 
-  /// Posts what may be posted.
-  bool post();
+  /// Posts what may be posted, at most `quota` messages; what is posted is taken from it.
+  bool post(uint64_t& quota);
   /// Takes what has completed.
   bool take();
   /// Nothing has completed for a while: repeats the last notice if it may have been lost.
@@ -47,7 +47,7 @@ class Sender {
   }
 
  private:
-  uint64_t postable() const;
+  uint64_t postable(uint64_t quota) const;
   bool post_notice();
   void check(uint64_t first, uint64_t end);
   bool take_credit(const ibv_wc& wc);

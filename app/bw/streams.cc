@@ -3,6 +3,7 @@
 #include "streams.h"
 
 #include <cerrno>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -23,11 +24,12 @@ constexpr roce::Duration kSilence = roce::Duration::from_s(10);
 
 /// What is posted to the receive queues of one end, in the order of the lanes; with a shared queue
 /// it is the same for all.
-std::vector<std::shared_ptr<app::Receives>> receives_of(const Plan& plan, app::Rig& rig,
-                                                        bool server) {
+std::vector<std::shared_ptr<app::Receives>> receives_of(const Plan& plan,
+                                                        std::span<app::Lane> lanes, bool server) {
   std::vector<std::shared_ptr<app::Receives>> list;
-  const uint32_t depth = plan.recv_queue(server);
-  for (app::Lane& lane : rig.lanes()) {
+  const bool needed = server ? plan.seen() : plan.credited();
+  const uint32_t depth = needed ? plan.recv_queue(server) : 0;
+  for (app::Lane& lane : lanes) {
     if (depth == 0 || (plan.srq && !list.empty())) {
       list.push_back(depth == 0 ? nullptr : list.front());
       continue;
@@ -57,15 +59,17 @@ double seconds(roce::Duration time) {
 
 }  // namespace
 
-SendStreams::SendStreams(const Plan& plan, app::Rig& rig, app::RunWatch& watch)
+SendStreams::SendStreams(const Plan& plan, app::Rig& rig, std::span<app::Lane> lanes,
+                         app::RunWatch& watch)
     : plan_(plan),
       endpoint_(rig.session().endpoint()),
       watch_(watch),
       mover_(rig),
-      credits_(receives_of(plan, rig, false)),
-      peak_(plan.duration_s == 0 ? plan.iterations * rig.lanes().size() : 0) {
+      credits_(receives_of(plan, lanes, false)),
+      peak_(plan.duration_s == 0 && !plan.no_peak ? plan.iterations * lanes.size() : 0),
+      limiter_(plan.rate, plan.burst) {
   for (size_t i = 0; i < credits_.size(); ++i) {
-    senders_.push_back(std::make_unique<Sender>(plan, rig.lanes()[i], credits_[i]));
+    senders_.push_back(std::make_unique<Sender>(plan, lanes[i], credits_[i]));
   }
 }
 
@@ -73,18 +77,22 @@ Status SendStreams::prepare() {
   return post_all(credits_);
 }
 
-StreamOutcome SendStreams::run(app::Progress& progress) {
+StreamOutcome SendStreams::run(app::Progress& progress, const std::function<bool()>& beside) {
   for (const auto& sender : senders_) {
     sender->aim();
   }
   const roce::Instant start = endpoint_.now();
-  done_at_ = last_sign_ = start;
+  done_at_ = last_sign_ = start_ = start;
+  limiter_.start(start);
   if (plan_.duration_s != 0) {
     deadline_ = start + roce::Duration::from_s(plan_.duration_s);
   }
   uint32_t quiet = 0;
   while (!done() && !watch_.failed()) {
     turn();
+    if (beside && !beside()) {
+      break;
+    }
     if (moved_ || ++quiet == kTurnsBetweenLooks) {
       quiet = 0;
       look(endpoint_.now(), progress);
@@ -94,6 +102,8 @@ StreamOutcome SendStreams::run(app::Progress& progress) {
   StreamOutcome outcome{.messages = completed_,
                         .seconds = seconds(done_at_ - start),
                         .peak_seconds = 0,
+                        .confidence = timeline_.confidence(),
+                        .marks = timeline_.marks(),
                         .findings = {}};
   outcome.peak_seconds = peak_.seconds(completed_);
   for (const auto& sender : senders_) {
@@ -117,8 +127,12 @@ bool SendStreams::post() {
   const bool marks = peak_.wants_post(posted_);
   const roce::Instant start = marks ? endpoint_.now() : roce::Instant{};
   uint64_t posted = 0;
+  uint64_t quota = std::numeric_limits<uint64_t>::max();
+  if (limiter_.limits()) {
+    quota = limiter_.allowed(endpoint_.now()) - posted_;
+  }
   for (const auto& sender : senders_) {
-    if (!sender->post()) {
+    if (!sender->post(quota)) {
       watch_.fail(sender->reason());
       return false;
     }
@@ -151,6 +165,10 @@ bool SendStreams::take() {
 void SendStreams::look(roce::Instant now, app::Progress& progress) {
   if (moved_) {
     done_at_ = last_sign_ = now;
+    const double since = seconds(now - start_);
+    if (timeline_.wants(since)) {
+      timeline_.add(since, completed_);
+    }
   } else if (now - last_sign_ > kNudgeAfter) {
     last_sign_ = now;
     nudge();
@@ -182,13 +200,13 @@ bool SendStreams::done() const {
   return true;
 }
 
-ReceiveStreams::ReceiveStreams(const Plan& plan, app::Rig& rig)
+ReceiveStreams::ReceiveStreams(const Plan& plan, app::Rig& rig, std::span<app::Lane> lanes)
     : plan_(plan),
       endpoint_(rig.session().endpoint()),
       mover_(rig),
-      receives_(receives_of(plan, rig, true)) {
+      receives_(receives_of(plan, lanes, true)) {
   for (size_t i = 0; i < receives_.size(); ++i) {
-    receivers_.push_back(std::make_unique<Receiver>(plan, rig.lanes()[i], receives_[i]));
+    receivers_.push_back(std::make_unique<Receiver>(plan, lanes[i], receives_[i]));
   }
 }
 
@@ -217,6 +235,17 @@ bool ReceiveStreams::turn(app::Progress& progress) {
       last_ = endpoint_.now();
       progress.update(last_, received_);
     }
+  }
+  return fine;
+}
+
+bool ReceiveStreams::glance() {
+  if (!plan_.seen()) {
+    return true;
+  }
+  const bool fine = take();
+  if (moved_) {
+    last_ = endpoint_.now();
   }
   return fine;
 }

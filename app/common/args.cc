@@ -69,17 +69,23 @@ CommandLine::CommandLine(Program program, RunOptions& options)
   options.connection.recv_depth = program_.recv_depth;
   app_->allow_extras();  // looked at in parse(), for a better message
   app_->get_formatter()->column_width(36);
-  app_->add_option("host", options_.host,
-                   "the server's name or address; without it, be the server");
-  add_run_flags();
-  add_connection_flags();
-  if (program_.style == FlagStyle::ibverbs) {
-    add_ibverbs_flags();
+  if (program_.style == FlagStyle::tool) {
+    add_config_flags();
+    add_json();
   } else {
-    add_perftest_flags();
+    app_->add_option("host", options_.host,
+                     "the server's name or address; without it, be the server");
+    add_run_flags();
+    add_connection_flags();
+    if (program_.style == FlagStyle::ibverbs) {
+      add_ibverbs_flags();
+    } else {
+      add_perftest_flags();
+    }
+    add_uroce_flags();
   }
-  add_uroce_flags();
-  app_->set_version_flag("--version", std::string(kVersion));
+  app_->set_version_flag(program_.style == FlagStyle::perftest ? "-V,--version" : "--version",
+                         std::string(kVersion));
 }
 
 CommandLine::~CommandLine() = default;
@@ -122,6 +128,9 @@ std::string CommandLine::complaint(std::string_view what) const {
 std::vector<std::string> CommandLine::flag_names() const {
   std::vector<std::string> names;
   for (const CLI::Option* option : app_->get_options()) {
+    if (option->get_group().empty()) {
+      continue;  // refused
+    }
     for (const std::string& name : option->get_lnames()) {
       names.push_back("--" + name);
     }
@@ -132,6 +141,21 @@ std::vector<std::string> CommandLine::flag_names() const {
   return names;
 }
 
+/// A function for bash that offers the flags, and files after those that take one.
+std::string CommandLine::completion() const {
+  std::string name = "_" + program_.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return fmt::format(
+      "{0}() {{\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}\n"
+      "  case $before in\n"
+      "    --config | --capture | --flight-recorder | --plot | --out_json_file)\n"
+      "      mapfile -t COMPREPLY < <(compgen -f -- \"$word\") ;;\n"
+      "    *) mapfile -t COMPREPLY < <(compgen -W '{1}' -- \"$word\") ;;\n"
+      "  esac\n}}\ncomplete -F {0} {2}\n",
+      name, fmt::join(flag_names(), " "), program_.name);
+}
+
 std::string CommandLine::unknown(const std::vector<std::string>& rest) const {
   const auto flag = std::find_if(rest.begin(), rest.end(),
                                  [](const std::string& s) { return s.starts_with('-'); });
@@ -139,6 +163,9 @@ std::string CommandLine::unknown(const std::vector<std::string>& rest) const {
     const std::string name = flag->substr(0, flag->find('='));
     return complaint(
         fmt::format("unknown flag {}{}", name, roce::did_you_mean(name, flag_names())));
+  }
+  if (program_.style == FlagStyle::tool) {
+    return complaint(fmt::format("unknown argument {}", rest.front()));
   }
   const std::string_view hint =
       options_.json == "-" ? " (a file for JSON is given as --json=FILE)" : "";
@@ -159,7 +186,7 @@ std::string CommandLine::help() const {
 std::string CommandLine::settle() {
   const Operation operation = options_.operation;
   const Transport transport = options_.connection.transport;
-  options_.size_given = app_->count("--size") > 0;
+  options_.size_given = program_.style != FlagStyle::tool && app_->count("--size") > 0;
   if (is_atomic(operation)) {
     if (options_.size_given && options_.size != kAtomicSize) {
       return fmt::format("--size {}: --op {} moves {} bytes; leave out --size", options_.size,
@@ -187,8 +214,11 @@ ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
     app_->parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     return {.exit_code = 0, .output = help(), .error = {}};
-  } catch (const CLI::CallForVersion& version) {
-    return {.exit_code = 0, .output = std::string(version.what()) + "\n", .error = {}};
+  } catch (const CLI::Success& success) {
+    if (dynamic_cast<const CLI::CallForVersion*>(&success) == nullptr) {
+      return {.exit_code = 0, .output = completion(), .error = {}};
+    }
+    return {.exit_code = 0, .output = std::string(success.what()) + "\n", .error = {}};
   } catch (const CLI::Error& error) {
     return {.exit_code = kUsageError, .output = {}, .error = complaint(error.what())};
   }

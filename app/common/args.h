@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,11 @@ class Option;
 
 namespace uroce::app {
 
-/// Whose flags a program speaks where the two differ: -g and -x for the GID index, -c.
-enum class FlagStyle : uint8_t { ibverbs, perftest };
+struct KnownFlag;
+
+/// Whose flags a program speaks where the two differ: -g and -x for the GID index, -c. `tool`: no
+/// run at all, settings and --json only.
+enum class FlagStyle : uint8_t { ibverbs, perftest, tool };
 
 /// What a program is, with its defaults.
 struct Program {
@@ -95,6 +99,9 @@ class CommandLine {
   void add_ibverbs_flags();
   void add_perftest_flags();
   void add_uroce_flags();
+  void add_json();
+  void add_known(std::span<const KnownFlag> idle, std::span<const KnownFlag> refused);
+  std::string completion() const;
   void add_config_flags();
   std::string settle();
   std::string help() const;

@@ -55,6 +55,9 @@ struct ConnectionOptions {
   uint32_t mtu = 0;  ///< path MTU in bytes; 0: the largest the port carries
   uint8_t service_level = 0;
   uint8_t traffic_class = 0;
+  uint8_t hop_limit = 64;
+  uint32_t flow_label = 0;     ///< IPv6; and the UDP source port follows from it
+  uint32_t inline_size = 0;    ///< messages up to this many bytes are copied when they are posted
   uint8_t timeout = 14;        ///< local ACK timeout code: 4.096 us * 2^timeout
   uint8_t retry_count = 7;     ///< after the first try
   uint8_t rnr_retry = 7;       ///< 7: for ever
@@ -87,6 +90,7 @@ struct RunOptions {
   ConnectionOptions connection;
   std::string json;  ///< empty: none; "-": stdout; else a file
   bool show_config = false;
+  std::string plot;  ///< picture of the result, by gnuplot; empty: none
   std::string config_file;
   std::vector<roce::ConfigFlag> config_flags;  ///< --set, --side, --drive, --fault, --capture
 

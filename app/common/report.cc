@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/report.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace uroce::app {
@@ -44,16 +46,23 @@ double per_second(double amount, double seconds) {
   return seconds > 0 ? amount / seconds : 0;
 }
 
-double in_unit(double bytes_per_second, BandwidthUnit unit) {
-  return bytes_per_second / (unit == BandwidthUnit::mib ? kMib : kGbit);
-}
-
 std::string address_line(std::string_view whose, const PingpongAddress& a) {
   return fmt::format("  {:<15} LID 0x{:04x}, QPN 0x{:06x}, PSN 0x{:06x}, GID {}", whose, a.lid,
                      a.qpn, a.psn, gid_text(a.gid));
 }
 
 }  // namespace
+
+double in_unit(double bytes_per_second, BandwidthUnit unit) {
+  return bytes_per_second / (unit == BandwidthUnit::mib ? kMib : kGbit);
+}
+
+double confidence_of_mean(const LatencyResult& result) {
+  constexpr double kNormal = 1.96;
+  return result.iterations < 2
+             ? 0
+             : kNormal * result.stdev / std::sqrt(static_cast<double>(result.iterations));
+}
 
 double BandwidthResult::bytes_per_second() const {
   return per_second(static_cast<double>(size) * static_cast<double>(iterations), seconds);
@@ -82,6 +91,8 @@ LatencyResult latency_result(uint64_t size, const Histogram& times, double secon
           .p90 = at(90),
           .p99 = at(99),
           .p999 = at(99.9),
+          .p9999 = at(99.99),
+          .p99999 = at(99.999),
           .seconds = seconds};
 }
 
@@ -137,8 +148,9 @@ std::string latency_duration_row(const LatencyResult& result) {
 
 std::string percentiles_line(const LatencyResult& result) {
   return fmt::format(
-      "  p50 {:.2f} usec, p90 {:.2f} usec, p99 {:.2f} usec, p99.9 {:.2f} usec, max {:.2f} usec",
-      result.typical, result.p90, result.p99, result.p999, result.max);
+      "  p50 {:.2f} usec, p90 {:.2f} usec, p99 {:.2f} usec, p99.9 {:.2f} usec, p99.99 {:.2f} usec, "
+      "p99.999 {:.2f} usec, max {:.2f} usec",
+      result.typical, result.p90, result.p99, result.p999, result.p9999, result.p99999, result.max);
 }
 
 std::string counters_line(const Counters& counters) {

@@ -27,6 +27,7 @@ struct BandwidthResult {
   uint64_t iterations = 0;  ///< messages
   double peak_seconds = 0;  ///< shortest time from a post to its completion; 0: not measured
   double seconds = 0;       ///< of all messages
+  double confidence = 0;    ///< half of the 95 % interval of the rate, messages a second; 0: none
 
   double bytes_per_second() const;
   double peak_bytes_per_second() const;
@@ -45,6 +46,8 @@ struct LatencyResult {
   double p90 = 0;
   double p99 = 0;
   double p999 = 0;
+  double p9999 = 0;
+  double p99999 = 0;
   double seconds = 0;  ///< length of the run
 };
 
@@ -52,7 +55,12 @@ struct LatencyResult {
 /// reported one goes one way (SEND and WRITE), else 1.
 LatencyResult latency_result(uint64_t size, const Histogram& times, double seconds, int divisor);
 
+/// Half of the 95 % confidence interval of the mean, where times do not depend on each other.
+double confidence_of_mean(const LatencyResult& result);
+
 enum class BandwidthUnit : uint8_t { mib, gbit };
+
+double in_unit(double bytes_per_second, BandwidthUnit unit);
 
 std::string bandwidth_header(BandwidthUnit unit);
 std::string bandwidth_row(const BandwidthResult& result, BandwidthUnit unit);
@@ -111,7 +119,11 @@ nlohmann::ordered_json test_info_json(const TestInfo& info);
 nlohmann::ordered_json bandwidth_json(const BandwidthResult& result, BandwidthUnit unit,
                                       const Counters& counters);
 nlohmann::ordered_json latency_json(const LatencyResult& result, const Counters& counters);
-/// {"test_info": ..., "results": ...}: the result itself when there is one, else an array.
+/// Of docs/result.schema.json; a change that breaks a reader raises it.
+inline constexpr int kSchemaVersion = 1;
+
+/// {"schema_version": ..., "test_info": ..., "results": ...}: the result itself when there is one,
+/// else an array.
 nlohmann::ordered_json report_json(const TestInfo& info,
                                    const std::vector<nlohmann::ordered_json>& results);
 

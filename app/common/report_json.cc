@@ -60,6 +60,7 @@ Json bandwidth_json(const BandwidthResult& result, BandwidthUnit unit, const Cou
   json["BW_peak"] = result.peak_bytes_per_second() / scale;
   json["BW_average"] = result.bytes_per_second() / scale;
   json["MsgRate"] = result.messages_per_second() / 1e6;
+  json["MsgRate_ci95"] = result.confidence / 1e6;
   json["bytes_per_second"] = result.bytes_per_second();
   json["messages_per_second"] = result.messages_per_second();
   json["seconds"] = result.seconds;
@@ -80,6 +81,9 @@ Json latency_json(const LatencyResult& result, const Counters& counters) {
   json["percentile_90"] = result.p90;
   json["percentile_99"] = result.p99;
   json["percentile_99.9"] = result.p999;
+  json["percentile_99.99"] = result.p9999;
+  json["percentile_99.999"] = result.p99999;
+  json["t_avg_ci95"] = confidence_of_mean(result);
   json["seconds"] = result.seconds;
   put_counters(json, counters);
   return json;
@@ -87,6 +91,7 @@ Json latency_json(const LatencyResult& result, const Counters& counters) {
 
 Json report_json(const TestInfo& info, const std::vector<Json>& results) {
   Json json;
+  json["schema_version"] = kSchemaVersion;
   json["test_info"] = test_info_json(info);
   json["results"] = results.size() == 1 ? results.front() : Json(results);
   return json;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/args.h"
+#include "common/perftest_flags.h"
 
 namespace uroce::app {
 namespace {
@@ -81,14 +82,38 @@ void CommandLine::add_transport(const std::string& names, const std::vector<std:
 void CommandLine::add_gid_flags(const std::string& names) {
   CLI::Option* const index = add_number_into(names, "index of the own GID [the first IPv4 one]", 0,
                                              255, options_.connection.gid_index);
-  app_->add_flag("--ipv6", options_.connection.ipv6, "the first IPv6 GID, link-local if need be")
+  app_->add_flag("--ipv6,--ipv6-addr", options_.connection.ipv6,
+                 "the first IPv6 GID, link-local if need be")
       ->excludes(index);
+}
+
+/// Flags of others: those without an effect here, and those that are refused with the reason.
+void CommandLine::add_known(std::span<const KnownFlag> idle, std::span<const KnownFlag> refused) {
+  constexpr std::string_view kIdleGroup = "accepted without an effect";
+  const auto add = [this](const KnownFlag& flag, std::string group, const auto& take) {
+    const std::string names(flag.names);
+    const std::string help(flag.reason);
+    (flag.takes_value ? app_->add_option_function<std::string>(names, take, help)->type_name("X")
+                      : app_->add_flag_function(
+                            names, [take](int64_t) { take({}); }, help))
+        ->group(group);
+  };
+  for (const KnownFlag& flag : idle) {
+    add(flag, std::string(kIdleGroup), [](const std::string&) {});
+  }
+  for (const KnownFlag& flag : refused) {
+    add(flag, "", [&flag](const std::string&) {
+      throw CLI::ValidationError(fmt::format(
+          "{} is not in uroce: {}", flag.names.substr(flag.names.find("--")), flag.reason));
+    });
+  }
 }
 
 void CommandLine::add_ibverbs_flags() {
   add_gid_flags("-g,--gid-idx,--gid-index");
   add_number_into("-l,--sl", "service level [0]", 0, 7, options_.connection.service_level);
   app_->add_flag("-c,--chk", options_.validate, "check every byte that arrives");
+  add_known(idle_ibverbs_flags(), refused_ibverbs_flags());
   add_transport("--transport", {"rc", "uc", "ud"});
 }
 
@@ -100,20 +125,38 @@ void CommandLine::add_perftest_flags() {
   add_number_into("-S,--sl", "service level [0]", 0, 7, options_.connection.service_level);
   add_number_into("--tclass,-T,--tos", "traffic class [0]", 0, 255,
                   options_.connection.traffic_class);
-  const auto ignore = [](int64_t) {};
-  app_->add_flag_function("-F,--CPU-freq", ignore, "accepted for perftest's sake, does nothing");
+  add_number_into("--hop_limit,-L", "hop limit, or TTL [64]", 0, 255,
+                  options_.connection.hop_limit);
+  add_number_into("--flow_label", "IPv6 flow label [0]", 0, 0xfffff,
+                  options_.connection.flow_label);
+  add_number_into("-I,--inline_size", "messages up to this size are copied when posted [0]", 0, 512,
+                  options_.connection.inline_size);
+  add_number("--pkey_index", "index of the P_Key [0]", 0, 0, [](uint64_t) {});
+  add_known(idle_perftest_flags(), refused_perftest_flags());
   app_->add_flag("--data_validation", options_.validate, "check every byte that arrives");
 }
 
 void CommandLine::add_uroce_flags() {
   add_config_flags();
-  app_->add_flag("--json{-}", options_.json, "the result as JSON, to stdout or to --json=FILE")
+  add_json();
+  app_->add_option("--plot", options_.plot, "draw the result into this *.svg or *.png, by gnuplot")
+      ->type_name("FILE")
       ->group(kOwnGroup);
   add_number("--start-psn", "first PSN to send [random]", 0, 0xffffff, [this](uint64_t v) {
     options_.connection.start_psn = static_cast<uint32_t>(v);
   })->group(kOwnGroup);
   add_number("--seed", "seed of what is drawn at random [random]", 0,
              std::numeric_limits<uint64_t>::max(), [this](uint64_t v) { options_.seed = v; })
+      ->group(kOwnGroup);
+}
+
+void CommandLine::add_json() {
+  app_->add_option_function<std::string>(
+          "--completion", [](const std::string&) { throw CLI::Success(); },
+          "print the shell's completion of this program's flags, then end: bash")
+      ->type_name("SHELL")
+      ->group(kOwnGroup);
+  app_->add_flag("--json{-}", options_.json, "the result as JSON, to stdout or to --json=FILE")
       ->group(kOwnGroup);
 }
 

@@ -36,6 +36,12 @@ std::optional<int> parse(int argc, const char* const* argv, Options& options) {
   app::CommandLine line(program(), options);
   line.app().add_flag("--stock", options.stock,
                       "client: the server is ibv_rc_pingpong of ibverbs-utils");
+  line.app()
+      .add_option(
+          "--rate", options.rate,
+          "open loop: start this many messages a second, and measure from when each was due")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   if (const auto code = line.parse(argc, argv)) {
     return code;
   }

@@ -13,6 +13,7 @@ inline constexpr std::string_view kProgram = "uroce-pingpong";
 
 struct Options : app::RunOptions {
   bool stock = false;  ///< client: the server is ibv_rc_pingpong
+  double rate = 0;     ///< messages a second that the client starts; 0: each after the answer
 };
 
 /// An exit code when the program must end; messages have been printed.

@@ -91,7 +91,7 @@ Outcome Pinger::run(app::Progress& progress) {
     line->poster.aim();
   }
   const roce::Instant start = endpoint_.now();
-  last_ = start;
+  last_ = start_ = start;
   bool fine = true;
   while (fine && outcome_.iterations < plan_.iterations && watch_.running()) {
     const uint64_t number = outcome_.iterations;
@@ -102,7 +102,28 @@ Outcome Pinger::run(app::Progress& progress) {
   return std::move(outcome_);
 }
 
+/// Open loop: a message is due at its time whether the one before has been answered or not. One
+/// that starts late counts from when it was due, so that a stall shows in all that it delayed.
+bool Pinger::wait_until_due(uint64_t number) {
+  if (plan_.rate == 0 || plan_.server) {
+    return true;
+  }
+  const double ns = static_cast<double>(number) * 1e9 / plan_.rate;
+  const roce::Instant due = start_ + roce::Duration::from_ns(static_cast<int64_t>(ns));
+  uint32_t idle = 0;
+  while (endpoint_.now() < due) {
+    if (!step(idle)) {
+      return false;
+    }
+  }
+  last_ = due;
+  return true;
+}
+
 bool Pinger::bounce(uint64_t number, app::Progress& progress) {
+  if (!wait_until_due(number)) {
+    return false;
+  }
   if (!plan_.server && !send(line_of(number))) {
     return false;
   }
@@ -121,7 +142,7 @@ bool Pinger::bounce(uint64_t number, app::Progress& progress) {
 
 bool Pinger::fetch(uint64_t number, app::Progress& progress) {
   Line& line = line_of(number);
-  if (!send(line) || !drain(line)) {
+  if (!wait_until_due(number) || !send(line) || !drain(line)) {
     return false;
   }
   note_round_trip(number, progress);

@@ -67,6 +67,7 @@ class Pinger {
   void fill(const Line& line) const;
   bool bounce(uint64_t number, app::Progress& progress);
   bool fetch(uint64_t number, app::Progress& progress);
+  bool wait_until_due(uint64_t number);
   void note_round_trip(uint64_t number, app::Progress& progress);
   bool send(Line& line);
   bool drain(Line& line);
@@ -89,7 +90,8 @@ class Pinger {
   std::vector<std::unique_ptr<Line>> lines_;
   Line* last_line_ = nullptr;  // that sent last
   roce::Instant last_sent_;
-  roce::Instant last_;  // arrival of the last message
+  roce::Instant last_;  // arrival of the last message, or when the next was due
+  roce::Instant start_;
   Outcome outcome_;
 };
 

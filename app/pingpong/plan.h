@@ -23,6 +23,7 @@ struct Plan {
   uint32_t recv_depth = 1;
   bool server = false;
   bool stock = false;     ///< the other end is ibv_rc_pingpong, with its contents
+  double rate = 0;        ///< messages a second that the client starts; 0: each after the answer
   bool validate = false;  ///< every byte that arrives
   uint64_t seed = 0;      ///< of the contents
 

@@ -33,10 +33,13 @@ void print_times(const Options& options, const Outcome& outcome) {
   fmt::print("{}\n{}\n", bytes_line(options, outcome),
              app::pingpong_iterations_line(outcome.iterations, outcome.seconds));
   if (outcome.times.count() > 0) {
+    const app::LatencyResult figures = latency(options, outcome);
     fmt::print("  {}:\n{}\n",
                fetches(options.operation) ? "from the post to the completion"
                                           : "one way, taken as half of a round trip",
-               app::percentiles_line(latency(options, outcome)));
+               app::percentiles_line(figures));
+    fmt::print("  mean {:.2f} usec, 95 % confidence {:.2f} usec more or less\n", figures.mean,
+               app::confidence_of_mean(figures));
   }
 }
 
@@ -59,6 +62,20 @@ void print_result(const Options& options, const RunResult& result) {
   std::fflush(stdout);
 }
 
+app::Plot plot_of(const Options& options, const RunResult& result) {
+  const std::string name =
+      fmt::format("{} bytes, {} times", options.size, result.outcome.times.count());
+  return {
+      .title = fmt::format(
+          "Latency of {} {}{}", name_of(options.connection.transport), name_of(options.operation),
+          options.rate > 0 ? fmt::format(", {:.0f} a second", options.rate) : std::string()),
+      .x_label = "percentile",
+      .y_label = fetches(options.operation) ? "post to completion [usec]" : "one way [usec]",
+      .nines = true,
+      .curves = {
+          app::percentile_curve(name, result.outcome.times, fetches(options.operation) ? 1 : 2)}};
+}
+
 roce::Status write_result(const Options& options, const RunResult& result) {
   app::TestInfo info;
   info.test = fmt::format("{} pingpong", name_of(options.operation));
@@ -69,6 +86,7 @@ roce::Status write_result(const Options& options, const RunResult& result) {
   info.mtu = options.connection.mtu;
   info.gid_index = options.connection.gid_index;
   auto json = app::latency_json(latency(options, result.outcome), result.counters);
+  json["rate"] = options.rate;
   json["n_iterations"] = result.outcome.iterations;
   json["checked"] = result.outcome.checked;
   json["interrupted"] = result.interrupted;

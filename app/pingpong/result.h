@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "common/plot.h"
 #include "common/report.h"
 #include "options.h"
 #include "pinger.h"
@@ -15,6 +16,9 @@ struct RunResult {
 };
 
 void print_result(const Options& options, const RunResult& result);
+
+/// The percentiles of the times.
+app::Plot plot_of(const Options& options, const RunResult& result);
 
 /// As JSON, to where --json says.
 roce::Status write_result(const Options& options, const RunResult& result);

@@ -69,6 +69,7 @@ Plan Run::plan() const {
           .recv_depth = options_.connection.recv_depth,
           .server = options_.is_server(),
           .stock = stock_,
+          .rate = options_.rate,
           .validate = options_.validate,
           .seed = options_.seed.value_or(0)};
 }
@@ -296,6 +297,11 @@ int Run::whole() {
   if (!options_.json.empty()) {
     if (auto written = write_result(options_, result_); !written && done) {
       done = written;
+    }
+  }
+  if (!options_.plot.empty() && result_.outcome.times.count() > 0) {
+    if (auto drawn = app::draw(plot_of(options_, result_), options_.plot); !drawn && done) {
+      done = drawn;
     }
   }
   if (watch_->failed()) {

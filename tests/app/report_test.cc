@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/report.h"
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -104,6 +105,8 @@ TEST(Report, latency_row_has_its_values_below_their_titles) {
                              .p90 = 1.3,
                              .p99 = 2.5,
                              .p999 = 9.49,
+                             .p9999 = 9.494,
+                             .p99999 = 9.499,
                              .seconds = 0.0025};
   const std::string row = latency_row(result);
   EXPECT_EQ(words(row), (std::vector<std::string>{"2", "1000", "1.02", "9.50", "1.10", "1.25",
@@ -113,7 +116,9 @@ TEST(Report, latency_row_has_its_values_below_their_titles) {
   EXPECT_EQ(words(latency_duration_row(result)),
             (std::vector<std::string>{"2", "1000", "1.25", "400000.00"}));
   EXPECT_EQ(percentiles_line(result),
-            "  p50 1.10 usec, p90 1.30 usec, p99 2.50 usec, p99.9 9.49 usec, max 9.50 usec");
+            "  p50 1.10 usec, p90 1.30 usec, p99 2.50 usec, p99.9 9.49 usec, p99.99 9.49 usec, "
+            "p99.999 9.50 usec, max 9.50 usec");
+  EXPECT_NEAR(confidence_of_mean(result), 1.96 * 0.04 / std::sqrt(1000.0), 1e-12);
 }
 
 TEST(Report, pingpong_lines_are_those_of_ibverbs_utils) {
@@ -160,6 +165,7 @@ TEST(Report, json_report_holds_one_result_or_a_list) {
   info.mtu = 4096;
   const auto result = bandwidth_json(kBandwidth, BandwidthUnit::mib, {});
   const auto one = report_json(info, {result});
+  EXPECT_EQ(one["schema_version"], kSchemaVersion);
   EXPECT_EQ(one["test_info"]["test"], "RDMA_Write BW");
   EXPECT_EQ(one["test_info"]["Mtu"], 4096);
   EXPECT_FALSE(one["test_info"].contains("TX_depth"));

@@ -19,7 +19,6 @@ using roce::Status;
 namespace verbs = roce::verbs;
 
 constexpr uint8_t kPort = 1;
-constexpr uint8_t kHopLimit = 64;
 constexpr int kUcAccess = IBV_ACCESS_REMOTE_WRITE;
 constexpr int kRemoteAccess =
     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
@@ -137,6 +136,7 @@ Result<Connection> Connection::create(verbs::Device& device, const verbs::Pd& pd
   init.cap.max_recv_wr = options.recv_depth;
   init.cap.max_send_sge = 1;
   init.cap.max_recv_sge = 1;
+  init.cap.max_inline_data = options.inline_size;
   auto qp = device.create_qp(pd, *send_cq, *recv_cq, init, shared.srq);
   if (!qp) {
     return tl::make_unexpected(qp.error());
@@ -169,7 +169,8 @@ Status Connection::connect(const Gid& gid, uint32_t qpn, uint32_t psn) {
   way.port_num = kPort;
   way.sl = options_.service_level;
   way.grh.sgid_index = static_cast<uint8_t>(options_.gid_index);
-  way.grh.hop_limit = kHopLimit;
+  way.grh.hop_limit = options_.hop_limit;
+  way.grh.flow_label = options_.flow_label;
   way.grh.traffic_class = options_.traffic_class;
   std::memcpy(way.grh.dgid.raw, gid.bytes.data(), gid.bytes.size());
   if (options_.transport == Transport::ud) {

@@ -14,6 +14,8 @@
 namespace uroce::app {
 namespace {
 
+constexpr unsigned kSignaled = IBV_SEND_SIGNALED;
+constexpr unsigned kInline = IBV_SEND_INLINE;
 constexpr uint64_t kNoteId = std::numeric_limits<uint64_t>::max();
 
 ibv_wr_opcode opcode_of(const Messages& messages) {
@@ -77,7 +79,7 @@ bool Poster::post(uint64_t count) {
     wr.wr_id = message + 1;  // so many are complete when this one is
     wr.next = i + 1 < count ? &list_[i + 1] : nullptr;
     const bool signaled = ++unsignaled_ == messages_.signal_every || message + 1 == total_;
-    wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
+    wr.send_flags = (signaled ? kSignaled : 0U) | (messages_.inlined ? kInline : 0U);
     unsignaled_ = signaled ? 0 : unsignaled_;
     if (moving_) {
       prepare(wr, sges_[i], message);

@@ -30,6 +30,7 @@ struct Messages {
   uint32_t list = 1;         ///< most that are posted in one call
   uint32_t signal_every = 1;
   bool numbered = false;  ///< SENDs carry immediate data
+  bool inlined = false;   ///< copied when they are posted
   bool fill = false;      ///< each message with its pattern
   bool marked = false;    ///< its last byte with mark()
   Pattern pattern{0};     ///< message m has the contents number_start + m * number_step

@@ -43,6 +43,11 @@ class Rig {
   roce::Status connect();
 
   Session& session() { return session_; }
+  /// For the next run; this one can only be destroyed.
+  Session take_session() {
+    lanes_.clear();
+    return std::move(session_);
+  }
   const RunOptions& options() const { return options_; }
   std::span<Lane> lanes() { return lanes_; }
   /// Of all completion queues; null without --events.
