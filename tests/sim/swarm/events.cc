@@ -126,7 +126,7 @@ void World::execute_fault(const Event& event, Prng& prng) {
       network_.port(which).empty_until(until);
       break;
     case Kind::clock_jump:
-      clock_.set(now() + span * (prng.chance(0.2) ? 10'000 : 10));
+      leap(span * (prng.chance(0.2) ? 10'000 : 10));
       break;
     case Kind::starvation:
       hosts_[which]->starved_until = until;
@@ -134,6 +134,16 @@ void World::execute_fault(const Event& event, Prng& prng) {
     default:
       restart(*hosts_[which]);
       break;
+  }
+}
+
+/// Time that nobody could use counts for nobody.
+void World::leap(Duration by) {
+  clock_.set(now() + by);
+  for (const auto& c : connections_) {
+    if (c->phase == Connection::Phase::closing) {
+      c->closed_by = c->closed_by + by;
+    }
   }
 }
 

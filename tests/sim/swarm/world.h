@@ -103,6 +103,7 @@ class World {
   void execute(const Event& event);
   void execute_on_end(const Event& event, Prng& prng);
   void execute_fault(const Event& event, Prng& prng);
+  void leap(Duration by);
   void restart(Host& host);
   void pause(End& end, Prng& prng);
   void reregister(End& end);
