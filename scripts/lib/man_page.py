@@ -43,7 +43,9 @@ def options(program):
             value = f" _{escaped(flag[2])}_" if flag[2] else ""
             out.append(f"{names}{value}\n\t{escaped(flag[3] or '')}\n")
         elif not skip and line.strip() and out:
-            out[-1] = out[-1].rstrip("\n") + " " + escaped(line.strip()) + "\n"
+            before = out[-1].rstrip("\n")
+            space = "" if before.endswith("\t") else " "
+            out[-1] = before + space + escaped(line.strip()) + "\n"
     return "\n".join(out)
 
 
