@@ -49,8 +49,8 @@ std::string gnuplot_script(const Plot& plot, const std::string& file) {
     // Distance to 100 % on a logarithmic axis from right to left.
     script +=
         "set logscale x 10\nset xrange [100:0.0005] reverse\n"
-        "set xtics ('0 %' 100, '50 %' 50, '90 %' 10, '99 %' 1, '99.9 %' 0.1, "
-        "'99.99 %' 0.01, '99.999 %' 0.001)\n";
+        "set xtics ('0 %%' 100, '50 %%' 50, '90 %%' 10, '99 %%' 1, '99.9 %%' 0.1, "
+        "'99.99 %%' 0.01, '99.999 %%' 0.001)\n";  // labels are formats
   }
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     script += fmt::format("$data{} << EOD\n", i);

@@ -85,8 +85,8 @@ void VerbsSession::make() {
       keep(mws_, device_.alloc_mw(*pd, static_cast<ibv_mw_type>(in_.byte() % 4)));
       break;
     case 3:
-      keep(cqs_, device_.create_cq(static_cast<int>(size()) - 1,
-                                   {in_.flag(), pick(channels_, in_)}));
+      keep(cqs_,
+           device_.create_cq(static_cast<int>(size()) - 1, {in_.flag(), pick(channels_, in_)}));
       break;
     case 4:
       keep(srqs_, device_.create_srq(*pd, {size(), in_.byte(), size()}));

@@ -67,7 +67,7 @@ struct Setup {
   uint32_t flow_label = 0;
   uint32_t port_mtu = 4400;
   uint32_t window = 256;
-  size_t held = 0;  ///< packets that may wait for an earlier one; 0: go-back-N
+  size_t held = 0;               ///< packets that may wait for an earlier one; 0: go-back-N
   uint32_t shared_receives = 0;  ///< entries of a shared receive queue; 0: none
 };
 

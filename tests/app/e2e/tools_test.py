@@ -32,7 +32,7 @@ class DevinfoTest(ToolTest):
     def test_tells_what_ibv_devinfo_tells_and_the_default_gid(self):
         out = self.run_tool(DEVINFO, *RING).out
         for piece in ("hca_id:\turoce0", "node_guid:", "phys_port_cnt:", "active_mtu:",
-                      "link_layer:", "GID[  1]:\t\t::ffff:192.0.2.1, RoCE v2",
+                      "link_layer:", "GID[  1]:\t\t\t::ffff:192.0.2.1, RoCE v2",
                       "1 (::ffff:192.0.2.1): the first that is not link-local", "drive rtc"):
             self.assertIn(piece, out)
         self.assertNotIn("max_qp_wr", out)
