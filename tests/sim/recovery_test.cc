@@ -69,7 +69,7 @@ TEST(Recovery, PeerThatKeepsNothingGetsWhatItNeeds) {
 }
 
 TEST(Recovery, ReorderingAloneMakesNobodySendAgain) {
-  for (const uint64_t seed : {1, 2, 3}) {
+  for (const uint64_t seed : {1U, 2U, 3U}) {
     // More than a window is posted: packets go on coming while one is late.
     const Outcome o = write_many(options_for({.reorder = 0.1, .seed = seed}, 512, 512), 1'000, 16);
     EXPECT_EQ(o.naks, 0U) << "seed " << seed;

@@ -121,9 +121,13 @@ void Requester::pull(Step& step) {
 /// The oldest packet once more, whatever else is under way.
 void Requester::send_repair(Step& step) {
   const QpState state = core_.now_in();
+  // In error the queue is flushed, and what is in it is no longer the window's.
+  if (step.full() || (state != QpState::rts && state != QpState::sqd) ||
+      step.now() < window_.hold_until() || !core_.pace_allows(step.now())) {
+    return;
+  }
   SendWqe* const wqe = window_.oldest();
-  if (step.full() || wqe == nullptr || is_local(wqe->opcode) || step.now() < window_.hold_until() ||
-      !core_.pace_allows(step.now()) || (state != QpState::rts && state != QpState::sqd)) {
+  if (wqe == nullptr || is_local(wqe->opcode)) {
     return;
   }
   repairing_ = true;

@@ -77,8 +77,8 @@ Memory::~Memory() {
 }
 
 void Memory::fill(Range range, const uint8_t* data) {
-  std::memcpy(actual_.get() + range.begin, data, range.size);
-  std::memcpy(expected_.get() + range.begin, data, range.size);
+  std::copy_n(data, range.size, actual_.get() + range.begin);
+  std::copy_n(data, range.size, expected_.get() + range.begin);
 }
 
 void Memory::expect(size_t begin, const Bytes& data) {

@@ -76,7 +76,7 @@ void SimPort::arrive(std::span<const uint8_t> bytes) {
     ++stats_.rx_missed;
     return;
   }
-  std::memcpy(f.data, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), f.data);
   f.len = static_cast<uint32_t>(bytes.size());
   arrived_.push_back(f);
 }
