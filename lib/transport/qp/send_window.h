@@ -85,8 +85,11 @@ class SendWindow {
 
   /// The oldest unretired WQE that has PSNs, or nullptr.
   SendWqe* oldest() { return admitted_ > 0 ? &queue_.at(0) : nullptr; }
-  /// The oldest WQE takes no PSNs and has been passed by next().
-  bool oldest_is_done_locally() { return next_index_ > 0 && queue_.at(0).psn_count == 0; }
+  /// The oldest WQE takes no PSNs and has been carried out. That lasts, though a rewind takes next()
+  /// back to it.
+  bool oldest_is_done_locally() {
+    return admitted_ > 0 && queue_.at(0).psn_count == 0 && queue_.at(0).executed;
+  }
   /// Acknowledges the PSNs before `psn`, all within the oldest WQE, not its last.
   void acknowledge_up_to(Psn psn) {
     if (distance(una_, next_) < distance(una_, psn)) {

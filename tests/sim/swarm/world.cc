@@ -121,6 +121,8 @@ bool World::run_until(const std::function<bool()>& done, Instant limit) {
 Duration World::liveness_bound() const {
   const int64_t timeout_ns = int64_t{4096} << options_.timeout;
   constexpr int64_t kLongestRnr_us = 1000;
+  constexpr Duration kForgedRnr =
+      Duration::from_ms(656);  // the longest that an RNR NAK can ask for
   size_t requests = 0;
   for (const auto& c : connections_) {
     requests += c->a.sends.size() + c->b.sends.size() + 2;
@@ -128,6 +130,8 @@ Duration World::liveness_bound() const {
   const auto packets = static_cast<int64_t>(requests * (options_.max_message / 256 + 2));
   return Duration::from_ns(timeout_ns) * (options_.retry_cnt + 2) * 2 +
          Duration::from_us(kLongestRnr_us) * static_cast<int64_t>(requests) +
+         (options_.forged() ? kForgedRnr * static_cast<int64_t>(connections_.size() * 2 + 2)
+                            : Duration{}) +
          (options_.network.delay_by + options_.network.latency) * 4 +
          options_.turn * (packets + 1000) * 2;
 }
