@@ -85,8 +85,8 @@ class SendWindow {
 
   /// The oldest unretired WQE that has PSNs, or nullptr.
   SendWqe* oldest() { return admitted_ > 0 ? &queue_.at(0) : nullptr; }
-  /// The oldest WQE takes no PSNs and has been carried out. That lasts, though a rewind takes next()
-  /// back to it.
+  /// The oldest WQE takes no PSNs and has been carried out. That lasts, though a rewind takes
+  /// next() back to it.
   bool oldest_is_done_locally() {
     return admitted_ > 0 && queue_.at(0).psn_count == 0 && queue_.at(0).executed;
   }
