@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "attribute_mask.h"
 #include "base/check.h"
 #include "engine/counters.h"
 #include "engine/engine.h"
@@ -43,26 +44,6 @@ ibv_qp_attr attributes(size_t index, ibv_qp_state state) {
   a.ah_attr.grh.sgid_index = 1;
   std::memcpy(a.ah_attr.grh.dgid.raw, Gid::from(kPeerIp).bytes.data(), 16);
   return a;
-}
-
-int mask(ibv_qp_type type, ibv_qp_state state) {
-  const bool rc = type == IBV_QPT_RC;
-  const bool ud = type == IBV_QPT_UD;
-  switch (state) {
-    case IBV_QPS_INIT:
-      return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-             (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
-    case IBV_QPS_RTR:
-      return IBV_QP_STATE |
-             (ud ? 0 : IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN) |
-             (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
-    case IBV_QPS_RTS:
-      return IBV_QP_STATE | IBV_QP_SQ_PSN |
-             (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC
-                 : 0);
-    default:
-      return IBV_QP_STATE;
-  }
 }
 
 }  // namespace
@@ -177,7 +158,8 @@ void Victim::reset() {
 
 void Victim::modify(size_t index, ibv_qp_state state) {
   // Refused where there is no such move, which is fine.
-  static_cast<void>(qps_[index].modify(attributes(index, state), mask(kTypes[index], state)));
+  static_cast<void>(
+      qps_[index].modify(attributes(index, state), test::attribute_mask(kTypes[index], state)));
 }
 
 void Victim::post_receive(size_t index, size_t offset, uint32_t length) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attribute_mask.h"
 #include "script/addresses.h"
 #include "script/script.h"
 #include "script/words.h"
@@ -124,23 +125,7 @@ ibv_qp_attr Script::attributes(ibv_qp_state state) const {
 }
 
 int Script::mask(ibv_qp_state state) const {
-  const bool rc = setup_.type == IBV_QPT_RC;
-  const bool ud = setup_.type == IBV_QPT_UD;
-  switch (state) {
-    case IBV_QPS_INIT:
-      return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-             (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
-    case IBV_QPS_RTR:
-      return IBV_QP_STATE |
-             (ud ? 0 : IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN) |
-             (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
-    case IBV_QPS_RTS:
-      return IBV_QP_STATE | IBV_QP_SQ_PSN |
-             (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC
-                 : 0);
-    default:
-      return IBV_QP_STATE;
-  }
+  return test::attribute_mask(setup_.type, state);
 }
 
 void Script::bring_to(ibv_qp_state state, Where at) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "attribute_mask.h"
+
 namespace roce::sim {
 namespace {
 
@@ -61,26 +63,17 @@ void SimPair::step() {
 
 std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParameters& p) {
   verbs::Qp* qps[2] = {&a, &b};
-  const bool rc = p.type == IBV_QPT_RC;
-  const bool ud = p.type == IBV_QPT_UD;
   for (int side = 0; side < 2; ++side) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qkey = p.qkey;
     attr.qp_access_flags = static_cast<unsigned>(p.access);
-    const Status s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                                                 (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+    const Status s = qps[side]->modify(attr, test::attribute_mask(p.type, attr.qp_state));
     if (!s) {
       return s.error().reason;
     }
   }
-  const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-  const int of_rtr = ud   ? 0
-                     : rc ? connected | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
-                          : connected;
-  const int of_rts =
-      rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0;
   for (int side = 0; side < 2; ++side) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_RTR;
@@ -91,7 +84,7 @@ std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParame
     attr.min_rnr_timer = p.min_rnr_timer;
     attr.ah_attr = pair.address_of(p.loops_back ? 0 : 1 - side, p.gid_index);
     attr.ah_attr.grh.traffic_class = p.traffic_class;
-    Status s = qps[side]->modify(attr, IBV_QP_STATE | of_rtr);
+    Status s = qps[side]->modify(attr, test::attribute_mask(p.type, attr.qp_state));
     if (!s) {
       return s.error().reason;
     }
@@ -101,7 +94,7 @@ std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParame
     attr.rnr_retry = p.rnr_retry;
     attr.sq_psn = p.psn[side];
     attr.max_rd_atomic = p.rd_atomic;
-    s = qps[side]->modify(attr, IBV_QP_STATE | IBV_QP_SQ_PSN | of_rts);
+    s = qps[side]->modify(attr, test::attribute_mask(p.type, attr.qp_state));
     if (!s) {
       return s.error().reason;
     }
