@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "attribute_mask.h"
 #include "sim/swarm/world.h"
 
 namespace roce::swarm {
@@ -120,18 +121,9 @@ ibv_qp_attr World::way_to_peer(const Connection& c, const End& end) const {
 }
 
 bool World::make_ready(Connection& c) {
-  const bool rc = c.a.type == IBV_QPT_RC;
-  const bool ud = c.a.type == IBV_QPT_UD;
-  const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-  const int rtr = ud   ? 0
-                  : rc ? connected | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
-                       : connected;
-  const int rts =
-      rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0;
   for (End* end : {&c.a, &c.b}) {
     const size_t own = end == &c.a ? 0 : 1;
     ibv_qp_attr attr = way_to_peer(c, *end);
-    attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qkey = kQkey;
     attr.qp_access_flags = kQpAccess;
@@ -144,20 +136,13 @@ bool World::make_ready(Connection& c) {
     attr.timeout = options_.timeout;
     attr.retry_cnt = options_.retry_cnt;
     attr.rnr_retry = options_.rnr_retry;
-    if (!modify(*end, attr,
-                IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                    (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS))) {
-      return false;
+    for (const ibv_qp_state next : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
+      attr.qp_state = next;
+      if (!modify(*end, attr, test::attribute_mask(end->type, next))) {
+        return false;
+      }
     }
-    attr.qp_state = IBV_QPS_RTR;
-    if (!modify(*end, attr, IBV_QP_STATE | rtr)) {
-      return false;
-    }
-    attr.qp_state = IBV_QPS_RTS;
-    if (!modify(*end, attr, IBV_QP_STATE | IBV_QP_SQ_PSN | rts)) {
-      return false;
-    }
-    if (ud) {
+    if (end->type == IBV_QPT_UD) {
       end->ah.emplace(*end->host->device->create_ah(end->host->pds[end->pd], attr.ah_attr));
     }
   }

@@ -9,8 +9,6 @@
 namespace roce::swarm {
 namespace {
 
-constexpr uint32_t kSharedEntries = 32;
-
 Gid ipv4_of(size_t host) {
   return Gid::from(Ipv4Address{{192, 0, 2, static_cast<uint8_t>(host + 1)}});
 }
@@ -75,7 +73,7 @@ void World::make_objects(Host& host) {
                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC, kWordsVa));
     if (options_.shared_receives) {
       host.shared.push_back(std::make_unique<SharedReceives>(SharedReceives{
-          *host.device->create_srq(host.pds[i], {kSharedEntries, kMaxPieces, 0}), {}}));
+          *host.device->create_srq(host.pds[i], {SharedReceives::kEntries, kMaxPieces, 0}), {}}));
     }
   }
   const size_t queues = 1 + prng_.below(3);
@@ -133,13 +131,13 @@ void World::check_pool(Host& host) {
     ibv_recv_wr wr{};
     ibv_recv_wr* bad = nullptr;
     size_t room = 0;
-    while (room <= kSharedEntries && shared->srq.post_recv(&wr, &bad) == 0) {
+    while (room <= SharedReceives::kEntries && shared->srq.post_recv(&wr, &bad) == 0) {
       ++room;
     }
     const size_t posted = shared->posted.size();
     // A request whose completion went with its queue pair is outstanding to its user for ever.
-    if (room + posted < kSharedEntries || room > kSharedEntries) {
-      fail("a shared receive queue of " + std::to_string(kSharedEntries) + " has " +
+    if (room + posted < SharedReceives::kEntries || room > SharedReceives::kEntries) {
+      fail("a shared receive queue of " + std::to_string(SharedReceives::kEntries) + " has " +
            std::to_string(posted) + " requests outstanding and room for " + std::to_string(room));
     }
   }

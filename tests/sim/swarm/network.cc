@@ -33,6 +33,13 @@ SimPort::SimPort(Network& network, size_t index)
   info_.mtu = kPortMtu;
 }
 
+/// What arrived and nobody fetched goes back: the buffers are the next schedule's.
+SimPort::~SimPort() {
+  for (const Frame& f : arrived_) {
+    pool_.give(f.cookie);
+  }
+}
+
 size_t SimPort::rx_burst(Instant /*now*/, std::span<Frame> frames) {
   const size_t n = std::min(frames.size(), arrived_.size());
   for (Frame& f : frames.first(n)) {

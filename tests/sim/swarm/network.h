@@ -35,6 +35,7 @@ class Network;
 class SimPort final : public Port {
  public:
   SimPort(Network& network, size_t index);
+  ~SimPort() override;
 
   const PortInfo& info() const override { return info_; }
   bool link_up() override { return true; }

@@ -114,8 +114,13 @@ enum class WindowState : uint8_t { none, binding, bound, dying, dead };
 struct End;
 
 struct SharedReceives {
+  static constexpr uint32_t kEntries = 32;
+
   verbs::Srq srq;
+  /// Some of them may have gone: held by a queue pair in the middle of a message, or completed on
+  /// one that was destroyed before anybody looked.
   std::deque<ReceiveRecord> posted;
+  bool starved = false;  ///< there is no memory for a further one
 };
 
 /// A process with a device.

@@ -1,5 +1,6 @@
 // Memory windows, and receives.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -82,11 +83,18 @@ void World::fill_receives(End& end) {
   Prng& prng = end.connection->prng;
   std::deque<ReceiveRecord>& queue = end.shared != nullptr ? end.shared->posted : end.receives;
   const size_t header = end.type == IBV_QPT_UD || end.shared != nullptr ? kGrh : 0;
-  while (queue.size() < options_.depth && !failed()) {
+  // In the end, so many more that those which have gone are not missed.
+  const size_t limit = end.shared != nullptr && draining_
+                           ? std::min<size_t>(SharedReceives::kEntries, 2 * options_.depth + 4)
+                           : options_.depth;
+  while (queue.size() < limit && !failed()) {
     const bool small = options_.short_receives && prng.chance(0.1);
     const size_t size = header + (small ? options_.max_message / 2 : options_.max_message);
     ReceiveRecord record;
     record.slot = take(host, size + (options_.repertoire.splits ? 32 : 0));
+    if (end.shared != nullptr) {
+      end.shared->starved = record.slot.size == 0;
+    }
     if (record.slot.size == 0) {
       return;
     }

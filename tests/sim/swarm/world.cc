@@ -136,13 +136,26 @@ Duration World::liveness_bound() const {
          options_.turn * (packets + 1000) * 2;
 }
 
-/// Nothing that was posted to a live queue pair waits.
+/// Nothing that was posted to a live queue pair waits, unless its peer has no memory left to
+/// receive into.
 bool World::idle() const {
-  return std::all_of(connections_.begin(), connections_.end(), [](const auto& c) {
+  const auto rests = [](const End& end) {
+    return end.sends.empty() || (end.peer->shared != nullptr && end.peer->shared->starved);
+  };
+  return std::all_of(connections_.begin(), connections_.end(), [&rests](const auto& c) {
     return c->phase == Connection::Phase::closed ||
-           (c->phase == Connection::Phase::live && !c->broken && c->a.sends.empty() &&
-            c->b.sends.empty());
+           (c->phase == Connection::Phase::live && !c->broken && rests(c->a) && rests(c->b));
   });
+}
+
+/// Receives for whoever lives. They may have to wait for memory that requests under way take up.
+void World::fill_all_receives() {
+  for (const auto& c : connections_) {
+    if (c->phase == Connection::Phase::live) {
+      fill_receives(c->a);
+      fill_receives(c->b);
+    }
+  }
 }
 
 /// The faults have stopped: everything completes.
@@ -156,7 +169,6 @@ void World::drain() {
     for (End* end : {&c->a, &c->b}) {
       if (c->phase == Connection::Phase::live) {
         end->resume_at = std::min(end->resume_at, now());
-        fill_receives(*end);
         post_marker(*end);
       }
     }
@@ -164,7 +176,11 @@ void World::drain() {
   const Duration bound = liveness_bound();
   say("faults have stopped; all must be complete within " + std::to_string(bound.ns / 1000) +
       " us");
-  if (!run_until([this] { return idle(); }, now() + bound)) {
+  const auto done = [this] {
+    fill_all_receives();
+    return idle();
+  };
+  if (!run_until(done, now() + bound)) {
     std::string who;
     for (const auto& c : connections_) {
       for (const End* end : {&c->a, &c->b}) {

@@ -66,6 +66,7 @@ class World {
   Instant next_event() const;
   Duration liveness_bound() const;
   bool idle() const;
+  void fill_all_receives();
   void drain();
   void close_all();
 
