@@ -215,6 +215,26 @@ RULE_CASE("Q12", nothing_new_is_sent_until_the_first_repair_is_answered) {
   expect_sent({done(3, IBV_WC_RDMA_WRITE), done(4, IBV_WC_RDMA_WRITE)});
 }
 
+RULE_CASE("E7 Q12", window_is_twice_as_wide_during_a_repair) {
+  connect({.window = 4, .held = 64});
+  std::vector<Pkt> sent = post_writes(*this, 0, 2);
+  inject(nak_sequence(0, 0));
+  expect(sent[0]);
+  inject(ack(1, 2));  // the peer is known to keep now
+  expect_sent({done(0, IBV_WC_RDMA_WRITE), done(1, IBV_WC_RDMA_WRITE)});
+  sent = post_writes(*this, 2, 4);
+  for (uint64_t i = 6; i < 12; ++i) {
+    post(wr_write(i).from(0, 8).remote(kVa, kRkey));
+  }
+  expect_nothing();
+  inject(nak_sequence(2, 2));
+  std::vector<Pkt> more = {sent[0]};
+  for (int32_t psn = 6; psn < 10; ++psn) {
+    more.push_back(write_only(psn).reth(kVa, kRkey, 8).bytes(memory(0, 8)).ack_req());
+  }
+  expect(more);
+}
+
 RULE_CASE("Q12 Q3", peer_that_keeps_nothing_gets_everything_again) {
   connect(kSelective);
   const std::vector<Pkt> sent = post_writes(*this, 0, 4);

@@ -3,6 +3,20 @@
 #include "script/registry.h"
 
 namespace roce::script {
+namespace {
+
+/// Posts a SEND of the 8 bytes at offset 8, and lets the device do nothing before or after.
+void post_at_once(Script& s) {
+  ibv_sge sge{s.at(8), 8, s.mr().lkey()};
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_SEND;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  ibv_send_wr* bad = nullptr;
+  s.expect_that(s.qp().post_send(&wr, &bad) == 0, "it is posted");
+}
+
+}  // namespace
 
 RULE_CASE("R1 A7", gap_is_naked_once_with_the_expected_psn) {
   connect();
@@ -85,6 +99,43 @@ RULE_CASE("R1", gap_before_an_atomic) {
   expect(nak_sequence(0, 0));
   expect_drop(DropReason::out_of_sequence);
   expect_memory_untouched();
+}
+
+// --- when the ACK leaves
+
+RULE_CASE("A10", answer_of_the_application_leaves_before_the_ack) {
+  connect();
+  recv(1, 0, 8);
+  port().put(frame_of(send_only(0).data(8).ack_req()));
+  device().poll();
+  post_at_once(*this);
+  settle();
+  expect({send_only(0).bytes(memory(8, 8)).ack_req(), ack(0, 1)});
+  expect_received({received(1, 8)});
+}
+
+RULE_CASE("A10", busy_queue_pair_acknowledges_after_three_steps) {
+  connect({.cap = {64, 32, 4, 4, 64}});
+  port().put(frame_of(write_only(0).reth(at(0), rkey(), 0).ack_req()));
+  device().poll();
+  std::vector<Pkt> all;
+  for (int32_t i = 0; i < 40; ++i) {
+    post_at_once(*this);
+    all.push_back(send_only(i).bytes(memory(8, 8)).ack_req());
+  }
+  all.insert(all.begin() + 32, ack(0, 1));  // two steps fill a burst of 32 frames
+  settle();
+  expect(all);
+}
+
+RULE_CASE("A10 R1", nak_does_not_wait) {
+  connect();
+  port().put(frame_of(write_only(1).reth(at(0), rkey(), 0)));
+  device().poll();
+  post_at_once(*this);
+  settle();
+  expect({nak_sequence(0, 0), send_only(0).bytes(memory(8, 8)).ack_req()});
+  expect_drop(DropReason::out_of_sequence);
 }
 
 // --- duplicates

@@ -88,9 +88,9 @@ void Requester::reset() {
 
 bool Requester::may_send(Instant now) const {
   const QpState state = core_.now_in();
-  // Nobody acknowledges UC and UD: there is no window.
   // While a packet is missing, nothing behind it is acknowledged: a peer that keeps that gets more.
   const uint32_t window = window_.repairing() ? 2 * window_packets_ : window_packets_;
+  // Nobody acknowledges UC and UD: there is no window.
   const bool open = core_.type != QpType::rc || window_.in_flight() < window;
   return open && !window_.waits_for_repair() && core_.pace_allows(now) &&
          (state == QpState::rts || state == QpState::sqd) && now >= window_.hold_until();

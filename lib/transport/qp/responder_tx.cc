@@ -31,7 +31,7 @@ void Responder::pull_ack(Step& step, bool alone) {
   }
   if (alone && ack_waited_ > 0) {
     pull_answer(step);
-  } else {
+  } else if (ack_waited_ < kAckPatience) {
     ++ack_waited_;
   }
 }
