@@ -139,8 +139,9 @@ int check_send(QpState& qp, const ibv_send_wr& wr, uint64_t length) {
 void copy_inline(SendWqe& wqe, const ibv_send_wr& wr) {
   uint8_t* to = wqe.inline_data();
   for (int i = 0; i < wr.num_sge; ++i) {
-    std::memcpy(to, reinterpret_cast<const void*>(wr.sg_list[i].addr), wr.sg_list[i].length);
-    to += wr.sg_list[i].length;
+    // An empty piece may be anywhere, at address 0 for instance.
+    to =
+        std::copy_n(reinterpret_cast<const uint8_t*>(wr.sg_list[i].addr), wr.sg_list[i].length, to);
   }
 }
 

@@ -1,6 +1,7 @@
 // RC operations that go well: data, completions, order, accounting.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -127,6 +128,22 @@ TEST(RcData, InlineDataMayBeReusedAtOnce) {
   rig.a.memory[0] = 7;
   ASSERT_TRUE(rig.collect(1, 1));
   EXPECT_EQ(rig.b.memory[0], 42);
+}
+
+// Seen by UBSan: a copy of nothing from address 0 must not be asked of memcpy.
+TEST(RcData, EmptyInlinePieceMayBeAnywhere) {
+  RcRig rig;
+  rig.b.recv(1, 0, 64);
+  rig.a.memory[0] = 42;
+  ibv_send_wr wr = rig.a.request(1, IBV_WR_SEND, 0, 8);
+  std::array<ibv_sge, 2> pieces = {ibv_sge{0, 0, 0}, *wr.sg_list};
+  wr.sg_list = pieces.data();
+  wr.num_sge = 2;
+  wr.send_flags = IBV_SEND_INLINE;
+  ASSERT_EQ(rig.a.post(wr), 0);
+  ASSERT_TRUE(rig.collect(1, 1));
+  EXPECT_EQ(rig.b.memory[0], 42);
+  EXPECT_EQ(rig.b.done[0].byte_len, 8u);
 }
 
 TEST(RcData, UnsignaledRequestsCompleteSilentlyButInOrder) {
