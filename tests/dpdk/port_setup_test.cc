@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <rte_malloc.h>
 
 #include "dpdk/ring_pair.h"
 #include "port/dpdk/dpdk_port.h"
@@ -110,6 +111,41 @@ TEST(PortSetup, ADeviceCanBeMadeAgainAfterItsPortIsClosed) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(add_device("net_null5"));
     const auto port = open_dpdk_port(config_for("net_null5"));
+    ASSERT_TRUE(port) << port.error().reason;
+  }
+}
+
+TEST(PortSetup, ThePoolsOfAClosedDeviceServeTheNextOfItsSize) {
+  const auto open = [](uint32_t mtu) {
+    EXPECT_TRUE(add_device("net_null5"));
+    return open_dpdk_port(config_for("net_null5", mtu));
+  };
+  auto port = open(1500);
+  ASSERT_TRUE(port) << port.error().reason;
+  const rte_mempool* const rx = device_of(**port).rx_pool();
+  const rte_mempool* const tx = device_of(**port).tx_pool();
+  port->reset();
+  port = open(4200);
+  ASSERT_TRUE(port) << port.error().reason;
+  EXPECT_NE(device_of(**port).rx_pool(), rx);
+  EXPECT_NE(device_of(**port).rx_pool(), tx);
+  port->reset();
+  port = open(1500);
+  ASSERT_TRUE(port) << port.error().reason;
+  EXPECT_TRUE(device_of(**port).rx_pool() == rx || device_of(**port).rx_pool() == tx);
+  EXPECT_NE(device_of(**port).rx_pool(), device_of(**port).tx_pool());
+}
+
+TEST(PortSetup, KeptPoolsMakeRoomForAnotherSize) {
+  DpdkPortConfig config = config_for("net_null5", 9000);
+  rte_malloc_socket_stats heap{};
+  ASSERT_EQ(rte_malloc_get_socket_stats(0, &heap), 0);
+  // Two pools of more than half of the memory do not fit beside each other.
+  const auto most = static_cast<uint32_t>(heap.greatest_free_size / 3 * 2 / 9600);
+  for (const uint32_t buffers : {most, most + 8}) {
+    ASSERT_TRUE(add_device("net_null5"));
+    config.rx_buffers = buffers;
+    const auto port = open_dpdk_port(config);
     ASSERT_TRUE(port) << port.error().reason;
   }
 }

@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "port/dpdk/eal.h"
 #include "port/dpdk/log_capture.h"
+#include "port/dpdk/pool_shelf.h"
 #include "port/dpdk/sigpipe_guard.h"
 
 namespace roce::dpdk {
@@ -52,6 +53,21 @@ std::string list_devices() {
     text += name;
   }
   return text.empty() ? "none" : text;
+}
+
+/// nullptr: there is not so much memory.
+rte_mempool* make_pool(const char* kind, uint32_t buffers, uint32_t room, int socket) {
+  // Found out beforehand: DPDK would touch all the memory there is before it gives up.
+  rte_malloc_socket_stats heap{};
+  const uint64_t bytes = uint64_t{buffers} * (room + kBufferExtra);
+  if (rte_eal_has_hugepages() == 0 && rte_malloc_get_socket_stats(0, &heap) == 0 &&
+      bytes > heap.heap_freesz_bytes) {
+    return nullptr;
+  }
+  static std::atomic<unsigned> count{0};
+  const std::string name = "uroce_" + std::string(kind) + "_" + std::to_string(count++);
+  return rte_pktmbuf_pool_create_by_ops(name.c_str(), buffers, kPoolCache, 0,
+                                        static_cast<uint16_t>(room), socket, kPoolKind);
 }
 
 }  // namespace
@@ -93,7 +109,7 @@ bool Device::close() {
   bool all_home = true;
   for (rte_mempool** pool : {&rx_pool_, &tx_pool_, &segment_pool_}) {
     if (*pool != nullptr && rte_mempool_full(*pool) == 1) {
-      rte_mempool_free(*pool);
+      keep_pool(*pool);
     } else if (*pool != nullptr) {
       all_home = false;
     }
@@ -249,17 +265,14 @@ Status Device::create_pools(const DpdkPortConfig& config) {
 
 Status Device::create_pool(rte_mempool*& pool, const char* kind, uint32_t buffers,
                            uint32_t room) const {
-  // Found out beforehand: DPDK would touch all the memory there is before it gives up.
-  rte_malloc_socket_stats heap{};
-  const uint64_t bytes = uint64_t{buffers} * (room + kBufferExtra);
-  const bool fits = rte_eal_has_hugepages() != 0 || rte_malloc_get_socket_stats(0, &heap) != 0 ||
-                    bytes <= heap.heap_freesz_bytes;
-  static std::atomic<unsigned> count{0};
-  const std::string name = "uroce_" + std::string(kind) + "_" + std::to_string(count++);
-  pool = !fits ? nullptr
-               : rte_pktmbuf_pool_create_by_ops(name.c_str(), buffers, kPoolCache, 0,
-                                                static_cast<uint16_t>(room),
-                                                rte_eth_dev_socket_id(id_), kPoolKind);
+  const int socket = rte_eth_dev_socket_id(id_);
+  pool = take_kept_pool(buffers, room, socket);
+  if (pool == nullptr) {
+    pool = make_pool(kind, buffers, room, socket);
+  }
+  if (pool == nullptr && free_kept_pools()) {
+    pool = make_pool(kind, buffers, room, socket);
+  }
   if (pool == nullptr) {
     return failure(ENOMEM, "device '" + name_ + "': no memory for " + std::to_string(buffers) +
                                " buffers of " + std::to_string(room) +
