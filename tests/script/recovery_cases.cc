@@ -306,6 +306,19 @@ RULE_CASE("Q13 Q4", six_probes_each_twice_as_late_then_the_timeout) {
   expect_counter(&QpCounters::timeouts, 1);
 }
 
+RULE_CASE("Q13", there_is_no_seventh_probe) {
+  Setup setup = kSelective;
+  setup.timeout = 17;  // 536.9 ms
+  connect(setup);
+  const std::vector<Pkt> sent = post_writes(*this, 0, 1);
+  for (int i = 0; i < 6; ++i) {
+    advance(ms(1 << i));
+    expect(sent[0]);
+  }
+  advance(ms(400));
+  expect_nothing();
+}
+
 RULE_CASE("Q13 E5", read_whose_response_stays_out_is_asked_for_again_from_where_it_stopped) {
   connect(kSelective);
   post(wr_read(1).from(0, 600).remote(kVa, kRkey));

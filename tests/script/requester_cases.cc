@@ -196,6 +196,27 @@ RULE_CASE("Q3", sequence_naks_use_up_the_retries) {
   expect_state(IBV_QPS_ERR);
 }
 
+RULE_CASE("Q3", two_sequence_naks_in_one_burst_count_once) {
+  connect({.retry_cnt = 1});
+  post(wr_send(1).from(0, 8));
+  const Pkt p = send_only(0).bytes(memory(0, 8)).ack_req();
+  expect(p);
+  inject({nak_sequence(0, 0), nak_sequence(0, 0)});
+  expect(p);
+  expect_counter(&QpCounters::sequence_naks_rcvd, 1);
+}
+
+RULE_CASE("Q5", two_rnr_naks_in_one_burst_count_once) {
+  connect({.rnr_retry = 1});
+  post(wr_send(1).from(0, 8));
+  const Pkt p = send_only(0).bytes(memory(0, 8)).ack_req();
+  expect(p);
+  inject({rnr_nak(0, 0, 1), rnr_nak(0, 0, 1)});
+  advance(us(10));
+  expect(p);
+  expect_counter(&QpCounters::rnr_naks_rcvd, 1);
+}
+
 RULE_CASE("Q3 Q4", progress_gives_the_retries_back) {
   connect({.retry_cnt = 1});
   post({wr_send(1).from(0, 8), wr_send(2).from(8, 8)});

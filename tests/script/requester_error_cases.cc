@@ -238,6 +238,14 @@ RULE_CASES(responses_that_do_not_fit) {
   }
 }
 
+RULE_CASE("Q7", read_response_to_the_middle_of_a_send) {
+  connect();
+  post(wr_send(1).from(0, 600));
+  expect_that(forget_sent() == 3, "three packets leave");
+  inject(read_only(1, 1).data(8));
+  expect_bad_response(*this);
+}
+
 RULE_CASE("Q7", read_response_to_an_atomic) {
   connect();
   post(wr_fetch_add(1).from(0, 8).atomic(kVa, kRkey, 1));

@@ -146,6 +146,18 @@ RULE_CASE("S24", congestion_notification_is_counted_and_not_answered) {
   expect_state(IBV_QPS_RTS);
 }
 
+RULE_CASE("S24 S20", congestion_notification_is_believed_from_the_peer_only) {
+  connect();
+  const auto to_the_qp = [this](wire::Fields& f) { f.bth.dest_qp = qp().qpn(); };
+  inject(congestion_notification().edit(to_the_qp).edit(
+      [](wire::Fields& f) { ipv4(f).source.bytes[3] ^= 1; }));
+  expect_nothing();
+  expect_counter(&QpCounters::cnps_rcvd, 0);
+  inject(congestion_notification().edit(to_the_qp));
+  expect_nothing();
+  expect_counter(&QpCounters::cnps_rcvd, 1);
+}
+
 RULE_CASE("S24 S16", congestion_notification_with_a_wrong_icrc) {
   connect();
   inject(congestion_notification().spoil([](wire::Fields& f) { f.icrc ^= 1; }));

@@ -303,6 +303,22 @@ RULE_CASE("T7 R10", responder_resources_changed_in_sqd) {
   expect(read_only(0, 1).bytes(memory(0, 8)));
 }
 
+RULE_CASE("Q11", long_queues_are_flushed_whole) {
+  connect({.cap = {300, 300, 1, 1, 0}, .send_cqes = 300, .recv_cqes = 300});
+  std::vector<Done> sends;
+  std::vector<Done> receives;
+  refuse_frames(true);
+  for (uint64_t id = 0; id < 300; ++id) {
+    post(wr_send(id).from(0, 8));
+    recv(1000 + id, 0, 8);
+    sends.push_back(flushed(id));
+    receives.push_back(flushed(1000 + id));
+  }
+  move_to(IBV_QPS_ERR);
+  expect_sent(sends);
+  expect_received(receives);
+}
+
 RULE_CASE("T8 E11", sqd_to_rts_keeps_the_sequence) {
   connect();
   post(wr_send(1).from(0, 8));

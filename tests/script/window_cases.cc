@@ -141,6 +141,31 @@ RULE_CASE("M5", invalidating_what_is_no_window) {
   expect_state(IBV_QPS_ERR);
 }
 
+RULE_CASE("M5", invalidating_the_window_of_another_queue_pair) {
+  connect(kWindows);
+  verbs::Mw mw = *device().alloc_mw(pd(), IBV_MW_TYPE_2);
+  const uint32_t key = bound_window(*this, mw);
+  verbs::Qp other = another_qp();
+  Wr invalidate = wr_local_inv(2).invalidate(key);
+  ibv_send_wr* bad = nullptr;
+  expect_that(other.post_send(&invalidate.wr, &bad) == 0, "it is posted");
+  Done d = failed(2, IBV_WC_LOC_QP_OP_ERR);
+  d.qpn = other.qpn();
+  expect_sent({d});
+  expect_that(other.query().qp_state == IBV_QPS_ERR, "it is in error");
+  inject(read_request(0).reth(at(64), key, 8));
+  expect(read_only(0, 1).bytes(memory(64, 8)));
+}
+
+RULE_CASE("M4", window_of_another_domain) {
+  connect(kWindows);
+  const verbs::Pd other = *device().alloc_pd();
+  verbs::Mw mw = *device().alloc_mw(other, IBV_MW_TYPE_2);
+  post(bind(*this, 1, mw, ibv_inc_rkey(mw.rkey()), 64, 64, IBV_ACCESS_REMOTE_READ));
+  expect_sent({failed(1, IBV_WC_MW_BIND_ERR)});
+  expect_state(IBV_QPS_ERR);
+}
+
 RULE_CASE("M6 E3", fenced_invalidate_waits_for_everything) {
   connect(kWindows);
   verbs::Mw mw = *device().alloc_mw(pd(), IBV_MW_TYPE_2);
@@ -329,6 +354,15 @@ RULE_CASE("X5 P1", atomic_write_sent) {
   Done d;
   d.wr_id = 1;
   expect_sent({d});
+}
+
+RULE_CASE("X5 Q7", atomic_write_answered_with_data) {
+  connect();
+  post(request(1, static_cast<ibv_wr_opcode>(15)).from(0, 8).remote(kVa, kRkey));
+  expect(atomic_write(0).reth(kVa, kRkey, 8).bytes(memory(0, 8)).ack_req());
+  inject(read_only(0, 1).data(8));
+  expect_sent({failed(1, IBV_WC_BAD_RESP_ERR)});
+  expect_state(IBV_QPS_ERR);
 }
 
 RULE_CASE("X5 P1 E4", flush_sent) {

@@ -240,5 +240,15 @@ TEST(RcData, AQueuePairThatGoesAcknowledgesWhatItHasReceived) {
   }
 }
 
+TEST(RcCounters, WhatADestroyedQueuePairHasCountedStaysCounted) {
+  RcRig rig;
+  ASSERT_EQ(rig.a.rdma(1, IBV_WR_RDMA_WRITE, 0, 100, rig.b, 0), 0);
+  ASSERT_TRUE(rig.collect(1, 0));
+  const uint64_t acks = rig.pair.device(1).qp_counters().acks_sent;
+  EXPECT_GT(acks, 0u);
+  { const verbs::Qp gone = std::move(rig.b.qp); }
+  EXPECT_EQ(rig.pair.device(1).qp_counters().acks_sent, acks);
+}
+
 }  // namespace
 }  // namespace roce::sim
