@@ -264,6 +264,13 @@ RULE_CASE("M8", window_of_type_1) {
 
 // --- X
 
+RULE_CASE("M8", window_of_type_1_is_not_bound_by_a_request) {
+  connect(kWindows);
+  verbs::Mw mw = *device().alloc_mw(pd(), IBV_MW_TYPE_1);
+  const uint32_t key = ibv_inc_rkey(mw.rkey());
+  post_refused(bind(*this, 1, mw, key, 64, 64, IBV_ACCESS_REMOTE_READ), EINVAL, "type 1");
+}
+
 RULE_CASE("X1", atomic_write_stores_eight_bytes) {
   connect();
   inject(atomic_write(0).reth(at(16), rkey(), 8).data(8));

@@ -110,6 +110,8 @@ TEST_F(Calls, CreationLimitsAreNamed) {
   ASSERT_FALSE(qp.has_value());
   EXPECT_NE(qp.error().reason.find("max_send_sge 33 is above the limit 32"), std::string::npos);
   EXPECT_EQ(side_.device.create_cq(0).error().code, EINVAL);
+  EXPECT_EQ(side_.device.create_cq((1 << 20) + 1).error().code, EINVAL);
+  EXPECT_TRUE(side_.device.create_cq(1 << 20));
   EXPECT_EQ(side_.device.query_gid(1, 50).error().code, EINVAL);
   EXPECT_EQ(side_.device.query_port(2).error().code, EINVAL);
 }
