@@ -51,5 +51,17 @@ TEST(Congestion, ReadResponsesArePacedAsWell) {
   EXPECT_GE(rig.b.qp.counters().cnps_rcvd, 1u);
 }
 
+TEST(Congestion, AnAckDoesNotOvertakePacedReadResponses) {
+  RcRig rig(marked(1e9));
+  ASSERT_EQ(rig.a.rdma(1, IBV_WR_RDMA_READ, 0, 500'000, rig.b, 0), 0);
+  for (uint64_t id = 2; id < 20; ++id) {
+    ASSERT_EQ(rig.a.rdma(id, IBV_WR_RDMA_WRITE, 0, 8, rig.b, 600'000), 0);
+  }
+  ASSERT_TRUE(rig.collect(19, 0));
+  EXPECT_GE(rig.b.qp.counters().cnps_rcvd, 1u);
+  EXPECT_EQ(rig.a.qp.counters().implied_naks, 0u);
+  EXPECT_EQ(rig.a.qp.counters().retransmitted, 0u);
+}
+
 }  // namespace
 }  // namespace roce::sim
