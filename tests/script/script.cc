@@ -48,7 +48,7 @@ void Script::step(std::string what, Where at) {
 }
 
 void Script::fail(const std::string& what) {
-  ADD_FAILURE_AT(where_.file_name(), static_cast<int>(where_.line()))
+  ADD_FAILURE_AT(where_.file, where_.line)
       << "case " << info_.name << ", first PSNs " << hex(info_.peer_psn, 6) << " (peer) and "
       << hex(info_.device_psn, 6) << " (device)\nstep " << steps_ << ", " << step_ << "\n"
       << what;

@@ -14,7 +14,6 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,15 +79,24 @@ class VirtualClock final : public verbs::Clock {
   Instant now_{1'000'000'000};
 };
 
+/// A place in a case, the caller's by default. std::source_location is not in all supported pairs
+/// of compiler and library.
+struct Where {
+  const char* file = "";
+  int line = 0;
+
+  static constexpr Where current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 class Script {
  public:
-  using Where = std::source_location;
-
   static constexpr uint32_t kPeerQpn = 0x00abcd;
   static constexpr uint64_t kPeerVa = 0x0000'1234'5678'0000;  ///< of the peer's memory
   static constexpr uint32_t kPeerRkey = 0x9abcdef0;
   static constexpr uint32_t kQkey = 0x11111111;  ///< of a UD queue pair
-  static constexpr size_t kMemory = 64 * 1024;
+  static constexpr size_t kMemory = size_t{64} * 1024;
 
   explicit Script(CaseInfo info);
   virtual ~Script();

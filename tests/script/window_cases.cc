@@ -13,19 +13,25 @@ constexpr int kBindable = IBV_ACCESS_LOCAL_WRITE | kAllRemote | IBV_ACCESS_MW_BI
 constexpr int kFlush = 1 << 8;  // IBV_ACCESS_FLUSH_GLOBAL of later headers
 constexpr Setup kWindows{.mr_access = kBindable};
 
-Wr bind(Script& s, uint64_t id, verbs::Mw& mw, uint32_t key, size_t offset, uint64_t length,
-        int access) {
+/// Of the memory of a case.
+struct Extent {
+  size_t offset;
+  uint64_t length;
+};
+
+Wr bind(Script& s, uint64_t id, verbs::Mw& mw, uint32_t key, Extent extent, int access) {
   Wr w = request(id, IBV_WR_BIND_MW);
   w.wr.bind_mw.mw = mw.ibv();
   w.wr.bind_mw.rkey = key;
-  w.wr.bind_mw.bind_info = {s.mr().ibv(), s.at(offset), length, static_cast<unsigned>(access)};
+  w.wr.bind_mw.bind_info = {s.mr().ibv(), s.at(extent.offset), extent.length,
+                            static_cast<unsigned>(access)};
   return w;
 }
 
 /// A window of type 2 over [64, 128) of the memory, for READ and WRITE; its key.
 uint32_t bound_window(Script& s, verbs::Mw& mw) {
   const uint32_t key = ibv_inc_rkey(mw.rkey());
-  s.post(bind(s, 1, mw, key, 64, 64, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
+  s.post(bind(s, 1, mw, key, {64, 64}, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
   s.expect_sent({done(1, IBV_WC_BIND_MW)});
   return key;
 }
@@ -118,7 +124,7 @@ RULE_CASES(wrong_binds) {
     cases.add("M4", std::string("bind_") + row.name, [row](Script& s) {
       s.connect({.mr_access = row.mr_access});
       verbs::Mw mw = *s.device().alloc_mw(s.pd(), IBV_MW_TYPE_2);
-      s.post(bind(s, 1, mw, ibv_inc_rkey(mw.rkey()), row.offset, row.length, row.access));
+      s.post(bind(s, 1, mw, ibv_inc_rkey(mw.rkey()), {row.offset, row.length}, row.access));
       s.expect_sent({failed(1, IBV_WC_MW_BIND_ERR)});
       s.expect_state(IBV_QPS_ERR);
     });
@@ -129,7 +135,7 @@ RULE_CASE("M4", window_of_type_2_that_is_bound_already) {
   connect(kWindows);
   verbs::Mw mw = *device().alloc_mw(pd(), IBV_MW_TYPE_2);
   const uint32_t key = bound_window(*this, mw);
-  post(bind(*this, 2, mw, ibv_inc_rkey(key), 0, 8, IBV_ACCESS_REMOTE_READ));
+  post(bind(*this, 2, mw, ibv_inc_rkey(key), {0, 8}, IBV_ACCESS_REMOTE_READ));
   expect_sent({failed(2, IBV_WC_MW_BIND_ERR)});
   expect_state(IBV_QPS_ERR);
 }

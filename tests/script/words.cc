@@ -204,7 +204,7 @@ std::string in_words(const wire::Fields& f) {
   Rows rows;
   add_extension_rows(rows, f);
   for (const auto& [name, text] : rows) {
-    out += ", " + name + " " + text;
+    out.append(", ").append(name).append(" ").append(text);
   }
   return out + ", " + std::to_string(f.payload.size()) + " bytes";
 }
@@ -253,16 +253,18 @@ std::string differences(const wire::Fields& expected, const wire::Fields& seen) 
   const Rows want = rows_of(expected);
   const Rows have = rows_of(seen);
   std::string out;
+  const auto find = [](const Rows& rows, const std::string& name) {
+    return std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.first == name; });
+  };
   for (const auto& [name, text] : want) {
-    const auto found =
-        std::find_if(have.begin(), have.end(), [&name](const Row& r) { return r.first == name; });
+    const auto found = find(have, name);
     const std::string other = found == have.end() ? "no such field" : found->second;
     if (other != text) {
       out += "    " + name + ": expected " + shortened(text) + ", seen " + shortened(other) + "\n";
     }
   }
   for (const auto& [name, text] : have) {
-    if (std::none_of(want.begin(), want.end(), [&name](const Row& r) { return r.first == name; })) {
+    if (find(want, name) == want.end()) {
       out += "    " + name + ": not expected, seen " + shortened(text) + "\n";
     }
   }
