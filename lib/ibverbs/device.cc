@@ -110,8 +110,9 @@ UROCE_PUBLIC ibv_device** ibv_get_device_list(int* num_devices) {
   int others = 0;
   ibv_device** const real_list = pass_on(&ibv_get_device_list, "ibv_get_device_list", &others);
   // Room for ours and the null pointer at the end.
-  auto** const list =
-      static_cast<ibv_device**>(std::calloc(static_cast<size_t>(others) + 2, sizeof(ibv_device*)));
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers it is
+  void* const room = std::calloc(static_cast<size_t>(others) + 2, sizeof(ibv_device*));
+  auto** const list = static_cast<ibv_device**>(room);
   if (list == nullptr) {
     return nullptr;
   }

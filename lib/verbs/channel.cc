@@ -22,7 +22,7 @@ std::shared_ptr<CqState> ChannelState::take() {
   while (fd_.down()) {
     const std::lock_guard lock(mutex_);
     while (!events_.empty()) {
-      const std::shared_ptr<CqState> cq = events_.front()->weak_from_this().lock();
+      std::shared_ptr<CqState> cq = events_.front()->weak_from_this().lock();
       events_.pop_front();
       if (cq != nullptr) {
         ++cq->unacknowledged;

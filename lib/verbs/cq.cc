@@ -98,7 +98,7 @@ unsigned Cq::unacknowledged_events() const {
 }
 
 Status Cq::resize(int entries) {
-  if (const Status s = check_entries(entries); !s) {
+  if (Status s = check_entries(entries); !s) {
     return s;
   }
   bool fits = false;

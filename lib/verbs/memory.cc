@@ -131,13 +131,13 @@ Status Mr::reregister(int flags, const Pd* pd, void* addr, size_t length, int ac
   }
   MemoryRegion region = state_->region;
   if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) {
-    if (const Status s = check_access(access); !s) {
+    if (Status s = check_access(access); !s) {
       return s;
     }
     region.access = to_access(access);
   }
   if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
-    if (const Status s = check_memory(addr, length); !s) {
+    if (Status s = check_memory(addr, length); !s) {
       return s;
     }
     place(region, addr, length, {});

@@ -63,14 +63,14 @@ Status check_path_mtu(ibv_mtu mtu, uint32_t port_mtu) {
 }
 
 Status check_attributes(const DeviceState& device, const ibv_qp_attr& a, int mask) {
-  if (const Status s = check_ranges(a, mask, device.config.pkeys.size()); !s) {
+  if (Status s = check_ranges(a, mask, device.config.pkeys.size()); !s) {
     return s;
   }
   if ((mask & IBV_QP_PORT) != 0 && a.port_num != 1) {
     return failure(EINVAL, "port_num is " + std::to_string(a.port_num) + "; use 1");
   }
   if ((mask & IBV_QP_PATH_MTU) != 0) {
-    if (const Status s = check_path_mtu(a.path_mtu, device.engine.port().info().mtu); !s) {
+    if (Status s = check_path_mtu(a.path_mtu, device.engine.port().info().mtu); !s) {
       return s;
     }
   }
@@ -80,7 +80,7 @@ Status check_attributes(const DeviceState& device, const ibv_qp_attr& a, int mas
   if ((mask & IBV_QP_AV) == 0) {
     return {};
   }
-  if (const Status s = check_address(device, a.ah_attr); !s) {
+  if (Status s = check_address(device, a.ah_attr); !s) {
     return s;
   }
   return check_unicast(a.ah_attr);
@@ -182,11 +182,10 @@ Status Qp::modify(const ibv_qp_attr& attr, int attr_mask) {
   }
   const roce::QpState to =
       (attr_mask & IBV_QP_STATE) != 0 ? static_cast<roce::QpState>(attr.qp_state) : from;
-  if (const Status s = check_transition(qp.qp->type(), from, to, static_cast<uint32_t>(attr_mask));
-      !s) {
+  if (Status s = check_transition(qp.qp->type(), from, to, static_cast<uint32_t>(attr_mask)); !s) {
     return s;
   }
-  if (const Status s = check_attributes(device, attr, attr_mask); !s) {
+  if (Status s = check_attributes(device, attr, attr_mask); !s) {
     return s;
   }
   ibv_qp_attr merged = to == roce::QpState::reset ? ibv_qp_attr{} : qp.attr;

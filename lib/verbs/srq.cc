@@ -61,7 +61,7 @@ Status Srq::modify(const ibv_srq_attr& attr, int attr_mask) {
   const bool resizes = (attr_mask & IBV_SRQ_MAX_WR) != 0;
   const bool arms = (attr_mask & IBV_SRQ_LIMIT) != 0;
   if (resizes) {
-    if (const Status s = check_size(attr.max_wr); !s) {
+    if (Status s = check_size(attr.max_wr); !s) {
       return s;
     }
   }

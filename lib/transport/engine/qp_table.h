@@ -47,7 +47,7 @@ class QpTable {
 
  private:
   struct Resting {
-    uint32_t slot;
+    uint32_t slot = 0;
     Instant until;
   };
 

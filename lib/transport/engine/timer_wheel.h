@@ -87,9 +87,9 @@ class TimerWheel {
  private:
   struct Node {
     Instant deadline;
-    uint32_t next;
-    uint32_t prev;
-    uint32_t list;  ///< which list it is in, kNoList when disarmed
+    uint32_t next = 0;
+    uint32_t prev = 0;
+    uint32_t list = 0;  ///< which list it is in, kNoList when disarmed
   };
 
   /// The occupied slot that time reaches first.

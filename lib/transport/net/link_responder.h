@@ -84,6 +84,7 @@ class LinkResponder {
   const LinkCounters& counters() const { return counters_; }
 
  private:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): bytes up to len only mean anything
   struct Reply {
     size_t len = 0;
     std::array<uint8_t, kMaxLinkFrame> bytes;

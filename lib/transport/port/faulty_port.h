@@ -79,12 +79,12 @@ class FaultyPort final : public WrappingPort {
 
   struct Delayed {
     Instant due;
-    uint64_t serial;  ///< breaks ties, so that equal delays keep the order
+    uint64_t serial = 0;  ///< breaks ties, so that equal delays keep the order
     Frame frame;
   };
   struct Waiting {
-    Instant due;         ///< handed up then at the latest
-    uint64_t passed_by;  ///< handed up once emitted_ has got here
+    Instant due;             ///< handed up then at the latest
+    uint64_t passed_by = 0;  ///< handed up once emitted_ has got here
     Frame frame;
   };
   static bool later(const Delayed& a, const Delayed& b);

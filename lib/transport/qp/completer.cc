@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -246,8 +247,7 @@ DropReason Completer::on_atomic_response(Instant now, const wire::Packet& packet
     return DropReason::none;
   }
   const uint64_t original = packet.atomic_ack_eth().original;
-  std::array<uint8_t, sizeof original> bytes;
-  std::memcpy(bytes.data(), &original, sizeof original);
+  const auto bytes = std::bit_cast<std::array<uint8_t, sizeof original>>(original);
   if (const auto fault = place(regions, *wqe, 0, bytes.data(), sizeof original)) {
     fail(*fault);
     return DropReason::none;

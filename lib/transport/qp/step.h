@@ -37,6 +37,7 @@ struct PacketSpec {
 /// those stores are through (half of the time of a 64-byte WRITE; docs/performance.md).
 class Step {
  public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): see drafts_
   Step(Instant now, RegionTable& regions, std::span<Frame> blanks)
       : now_(now), regions_(regions), blanks_(blanks) {}
 
