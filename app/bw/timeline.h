@@ -54,7 +54,7 @@ class Timeline {
   double confidence() const {
     constexpr int kStretches = 20;
     constexpr double kStudent = 2.093;
-    if (marks_.size() < 2 * kStretches) {
+    if (marks_.size() < size_t{2} * kStretches) {
       return 0;
     }
     const double length = marks_.back().seconds / kStretches;

@@ -14,6 +14,7 @@
 
 #include "common/options.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the library's name
 namespace CLI {
 class App;
 class Option;

@@ -35,6 +35,7 @@ void CommandLine::add_run_flags() {
 
 void CommandLine::add_operation() {
   std::vector<std::string> words;
+  words.reserve(kOperations.size());
   for (const Operation operation : kOperations) {
     words.emplace_back(name_of(operation));
   }

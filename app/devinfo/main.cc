@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/args.h"
+#include "common/guarded.h"
 #include "common/run/session.h"
 #include "describe.h"
 
@@ -65,9 +66,7 @@ int tell(const Options& options, roce::Endpoint& endpoint) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Options options;
   if (const auto code = parse(argc, argv, options)) {
     return *code;
@@ -90,4 +89,10 @@ int main(int argc, char** argv) {
     return uroce::app::report_failure(kProgram, endpoint.error());
   }
   return tell(options, **endpoint);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return uroce::app::guarded(kProgram, [&] { return run(argc, argv); });
 }

@@ -23,7 +23,8 @@ Pages best_pages(const System& system) {
   Pages best;
   const std::string root = "/sys/kernel/mm/hugepages";
   for (const std::string& name : system.list(root)) {
-    Pages pages{.folder = root + "/" + name};
+    Pages pages;
+    pages.folder.append(root).append("/").append(name);
     const size_t dash = name.find('-');
     std::from_chars(name.data() + dash + 1, name.data() + name.size(), pages.size_kb);
     pages.free = system.number(pages.folder + "/free_hugepages").value_or(0);

@@ -11,6 +11,7 @@
 
 #include "checks.h"
 #include "common/args.h"
+#include "common/guarded.h"
 #include "common/run/session.h"
 
 namespace {
@@ -84,9 +85,7 @@ nlohmann::ordered_json json_of(const doctor::Findings& findings) {
   return {{"findings", list}};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Options options;
   if (const auto code = parse(argc, argv, options)) {
     return *code;
@@ -105,4 +104,10 @@ int main(int argc, char** argv) {
     }
   }
   return doctor::exit_code(findings);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return uroce::app::guarded(kProgram, [&] { return run(argc, argv); });
 }

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "common/args.h"
+#include "common/guarded.h"
 #include "common/signals.h"
 #include "screen.h"
 
@@ -87,9 +88,7 @@ int watch(const Options& options) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Options options;
   CLI::App app("Shows what the endpoints of running programs do; they need telemetry.socket.",
                std::string(kProgram));
@@ -108,4 +107,10 @@ int main(int argc, char** argv) {
   }
   uroce::app::watch_signals();
   return watch(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return uroce::app::guarded(kProgram, [&] { return run(argc, argv); });
 }

@@ -11,6 +11,7 @@
 namespace uroce::top {
 
 /// All that is asked at one moment.
+// NOLINTNEXTLINE(bugprone-exception-escape): moving a Json does not throw
 struct Sample {
   Json device;
   Json port;

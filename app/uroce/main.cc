@@ -3,14 +3,23 @@
 #include <string>
 #include <vector>
 
+#include "common/guarded.h"
 #include "options.h"
 #include "run.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   uroce::launcher::Options options;
   const std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
   if (const auto code = uroce::launcher::parse(arguments, options)) {
     return *code;
   }
   return uroce::launcher::run(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return uroce::app::guarded("uroce", [&] { return run(argc, argv); });
 }

@@ -34,7 +34,7 @@ int complain(int exit_code, const std::string& what) {
 fs::path find_library(const fs::path& folder) {
   for (const char* place : {"../../lib/ibverbs", "../" UROCE_LIBDIR}) {
     std::error_code error;
-    const fs::path found = fs::canonical(folder / place / kLibrary, error);
+    fs::path found = fs::canonical(folder / place / kLibrary, error);
     if (!error) {
       return found;
     }

@@ -191,7 +191,7 @@ Status IbvEnd::prepare() {
   if (auto done = make_objects(); !done) {
     return done;
   }
-  ibv_qp_attr attr;
+  ibv_qp_attr attr{};
   const int mask = init_attributes(setup_, attr);
   const int rc = ibv_modify_qp(qp_, &attr, mask);
   return rc == 0 ? Status{} : refused("ibv_modify_qp to INIT", rc);
@@ -207,7 +207,7 @@ app::EndAddress IbvEnd::address() const {
 }
 
 Status IbvEnd::connect(const app::EndAddress& peer) {
-  ibv_qp_attr attr;
+  ibv_qp_attr attr{};
   int mask = rtr_attributes(setup_, peer, local_.gid_index, attr);
   if (const int rc = ibv_modify_qp(qp_, &attr, mask); rc != 0) {
     return refused("ibv_modify_qp to RTR", rc);

@@ -7,16 +7,18 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "common/guarded.h"
 #include "ibv_end.h"
 #include "meeting.h"
 
 namespace uroce::rxe {
 namespace {
 
+constexpr std::string_view kProgram = "rxe-ibv-peer";
 constexpr std::string_view kEnd = "end";
 
 int complain(const roce::Error& error) {
-  fmt::print(stderr, "rxe-ibv-peer: {}\n", error.reason);
+  fmt::print(stderr, "{}: {}\n", kProgram, error.reason);
   return 1;
 }
 
@@ -63,15 +65,20 @@ int run(const std::string& device, uint16_t port) {
   }
 }
 
-}  // namespace
-}  // namespace uroce::rxe
-
-int main(int argc, char** argv) {
+int main_with(int argc, char** argv) {
   CLI::App app("The end of uroce's interoperability matrix that runs over libibverbs.");
   std::string device;
   uint16_t port = 18600;
   app.add_option("-d,--ib-dev", device, "device [the first]");
   app.add_option("-p,--port", port, "TCP port that rxe-uroce-peer connects to [18600]");
   CLI11_PARSE(app, argc, argv);
-  return uroce::rxe::run(device, port);
+  return run(device, port);
+}
+
+}  // namespace
+}  // namespace uroce::rxe
+
+int main(int argc, char** argv) {
+  return uroce::app::guarded(uroce::rxe::kProgram,
+                             [&] { return uroce::rxe::main_with(argc, argv); });
 }

@@ -204,7 +204,7 @@ Status ResponderPart::check_failed_receives() {
   if (!first) {
     return tl::make_unexpected(first.error());
   }
-  const Status done = expect_status(first->status, IBV_WC_LOC_LEN_ERR, known_deviation(is_uroce()));
+  Status done = expect_status(first->status, IBV_WC_LOC_LEN_ERR, known_deviation(is_uroce()));
   if (!done) {
     return done;
   }

@@ -136,7 +136,7 @@ Status UroceEnd::prepare() {
   if (auto done = make_objects(); !done) {
     return done;
   }
-  ibv_qp_attr attr;
+  ibv_qp_attr attr{};
   const int mask = init_attributes(setup_, attr);
   return qp_->modify(attr, mask);
 }
@@ -151,7 +151,7 @@ app::EndAddress UroceEnd::address() const {
 }
 
 Status UroceEnd::connect(const app::EndAddress& peer) {
-  ibv_qp_attr attr;
+  ibv_qp_attr attr{};
   int mask = rtr_attributes(setup_, peer, gid_index_, attr);
   if (auto done = qp_->modify(attr, mask); !done) {
     return done;

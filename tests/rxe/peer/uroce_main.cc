@@ -13,6 +13,7 @@
 #include <roce/endpoint.h>
 
 #include "common/args.h"
+#include "common/guarded.h"
 #include "common/run/run_counters.h"
 #include "common/run/session.h"
 #include "meeting.h"
@@ -142,5 +143,6 @@ int main_with(int argc, char** argv) {
 }  // namespace uroce::rxe
 
 int main(int argc, char** argv) {
-  return uroce::rxe::main_with(argc, argv);
+  return uroce::app::guarded(uroce::rxe::kProgram,
+                             [&] { return uroce::rxe::main_with(argc, argv); });
 }
