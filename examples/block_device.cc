@@ -18,7 +18,8 @@ constexpr uint32_t kBlocks = 1024;
 constexpr uint32_t kQueue = 16;  // commands under way; a command's tag is its place
 
 struct Command {
-  enum Kind : uint32_t { read, write, stop } kind = stop;
+  enum class Kind : uint32_t { read, write, stop };
+  Kind kind = Kind::stop;
   uint32_t block = 0;
   uint64_t address = 0;  ///< of the initiator's buffer
   uint32_t rkey = 0;
@@ -57,12 +58,12 @@ void serve(Connection& c, Reactor& reactor, const ibv_wc& wc) {
   if (wc.opcode == IBV_WC_RECV) {
     const Command command = at<Command>(c, kTarget.command(wc.wr_id));
     c.post_receive(wc.wr_id, kTarget.command(wc.wr_id), sizeof(Command));
-    if (command.kind == Command::stop) {
+    if (command.kind == Command::Kind::stop) {
       return reactor.stop();
     }
     ibv_send_wr wr{};
     wr.wr_id = command.tag % kQueue;
-    wr.opcode = command.kind == Command::write ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+    wr.opcode = command.kind == Command::Kind::write ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
     wr.wr.rdma = {command.address, command.rkey};
     c.post(wr, size_t{command.block % kBlocks} * kBlock, kBlock);
   } else if (wc.wr_id != kStatusSent) {  // the data have moved
@@ -93,7 +94,7 @@ class Pass {
  private:
   void start(uint32_t tag) {
     uint8_t* const buffer = c_.bytes.data() + size_t{tag} * kBlock;
-    std::fill_n(buffer, kBlock, kind_ == Command::write ? content_of(next_) : uint8_t{0});
+    std::fill_n(buffer, kBlock, kind_ == Command::Kind::write ? content_of(next_) : uint8_t{0});
     at<Command>(c_, kInitiator.command(tag)) = {kind_, next_++, reinterpret_cast<uint64_t>(buffer),
                                                 c_.mr.rkey(), tag};
     send(c_, 0, kInitiator.command(tag), sizeof(Command));
@@ -138,8 +139,8 @@ int main(int argc, char** argv) {
     add_network(reactor, *endpoint, c, [&](const ibv_wc& wc) { serve(c, reactor, wc); });
     reactor.run();
   } else {
-    const Pass writes(*endpoint, c, Command::write);
-    const Pass reads(*endpoint, c, Command::read);
+    const Pass writes(*endpoint, c, Command::Kind::write);
+    const Pass reads(*endpoint, c, Command::Kind::read);
     at<Command>(c, kInitiator.command(0)) = {};
     send(c, 0, kInitiator.command(0), sizeof(Command));
     std::printf("%u blocks of %u bytes written, read back and compared\n", kBlocks, kBlock);

@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   const bool server = argc < 2;
   const auto endpoint = example::open_endpoint(server);
   example::Peer peer(*endpoint, server ? nullptr : argv[1]);
-  example::Connection connection(*endpoint, 2 * kSize);
+  example::Connection connection(*endpoint, size_t{2} * kSize);
   connection.post_receive(0, kReceived, kSize);
   connection.connect(peer);
 

@@ -83,6 +83,7 @@ TEST(Histogram, large_values_keep_three_significant_digits) {
   std::mt19937_64 random(kSeed);
   SCOPED_TRACE(kSeed);
   std::vector<uint64_t> values;
+  values.reserve(20000);
   for (int i = 0; i < 20000; ++i) {
     values.push_back(random() >> (18U + random() % 40U));
   }

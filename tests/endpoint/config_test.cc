@@ -159,7 +159,7 @@ TEST_F(ConfigTest, shown_values_load_again_as_the_same_values) {
   file(shown);
   const Config after = load();
   const std::string shown_again = show_config(after);
-  const auto strip = [](std::string text) {
+  const auto strip = [](const std::string& text) {
     std::string out;
     for (size_t at = 0; at < text.size();) {
       const size_t end = text.find('\n', at);

@@ -9,11 +9,11 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-Config config_of(Side side, std::vector<std::pair<std::string, std::string>> settings) {
+Config config_of(Side side, const std::vector<std::pair<std::string, std::string>>& settings) {
   ConfigSources sources;
   sources.default_side = side;
   sources.flags = {{"port.socket", "/run/w.sock", "--set"}};
-  for (auto& [key, value] : settings) {
+  for (const auto& [key, value] : settings) {
     sources.flags.push_back({key, value, "--set"});
   }
   auto config = load_config(sources);

@@ -26,7 +26,7 @@ bool receives(ibv_qp_state state) {
 struct Case {
   const Tuple& tuple;
   Row row;
-  uint32_t payload;
+  uint32_t payload = 0;
   Outcome out;
 
   bool request_in_flight() const {

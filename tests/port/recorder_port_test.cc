@@ -46,7 +46,7 @@ Packet packet_of(const std::vector<uint8_t>& file, size_t block, uint32_t length
   p.len = word(file, block + 24);
   size_t at = block + 28;
   p.bytes.assign(&file[at], &file[at] + captured);
-  at += (captured + 3) / 4 * 4;
+  at += (size_t{captured} + 3) / 4 * 4;
   while (at < block + length - 4 && word(file, at) != 0) {
     const uint32_t code = word(file, at) & 0xffffU;
     const uint32_t size = word(file, at) >> 16U;

@@ -52,7 +52,7 @@ TEST(RateControl, TheRateComesBackHalfWayFirstAndToTheLineInTheEnd) {
 TEST(RateControl, ItNeverStopsAltogether) {
   RateControl control(kLine);
   for (int i = 0; i < 1000; ++i) {
-    control.on_cnp(kStart + Duration::from_us(50 * i));
+    control.on_cnp(kStart + Duration::from_us(int64_t{50} * i));
   }
   EXPECT_EQ(control.rate(), RateControl::kMinRate);
 }

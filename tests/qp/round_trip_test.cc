@@ -29,8 +29,9 @@ TEST(RoundTrip, FirstSampleCountsTwiceAndHalfOfItIsDeviation) {
 TEST(RoundTrip, SteadyAnswersBringItDownToTwoRoundTrips) {
   RoundTrip trip;
   for (uint32_t i = 0; i < 100; ++i) {
-    trip.start(Psn(i), at_us(i * 100));
-    trip.acknowledged(Psn(i + 1), at_us(i * 100 + 20));
+    const uint64_t start = uint64_t{i} * 100;
+    trip.start(Psn(i), at_us(start));
+    trip.acknowledged(Psn(i + 1), at_us(start + 20));
   }
   EXPECT_GE(trip.patience(), Duration::from_us(38));
   EXPECT_LE(trip.patience(), Duration::from_us(42));

@@ -29,43 +29,45 @@ constexpr uint32_t bits(std::initializer_list<int> list) {
   return mask;
 }
 
+constexpr uint32_t kRunningRc = bits({1, 3, 14, 15, 18});
+constexpr uint32_t kRunningUc = bits({1, 3, 14, 18});
+constexpr uint32_t kRunningUd = bits({1, 6});
+constexpr uint32_t kRtrUc = bits({7, 8, 20, 12});
+constexpr uint32_t kDrainedUc = bits({5, 7, 14, 3, 4, 18});
+
+/// Nothing where a type has no such move.
+struct Row {
+  QpState from;
+  QpState to;
+  std::optional<Expectation> rc;
+  std::optional<Expectation> uc;
+  std::optional<Expectation> ud;
+};
+
+using E = Expectation;
+constexpr Row kRows[] = {
+    {reset, init, E{bits({3, 4, 5}), 0}, E{bits({3, 4, 5}), 0}, E{bits({4, 5, 6}), 0}},
+    {init, init, E{0, bits({3, 4, 5})}, E{0, bits({3, 4, 5})}, E{0, bits({4, 5, 6})}},
+    {init, rtr, E{kRtrUc | bits({17, 15}), bits({14, 3, 4})}, E{kRtrUc, bits({14, 3, 4})},
+     E{0, bits({4, 6})}},
+    {rtr, rts, E{bits({9, 10, 11, 16, 13}), kRunningRc}, E{bits({16}), kRunningUc},
+     E{bits({16}), kRunningUd}},
+    {rts, rts, E{0, kRunningRc}, E{0, kRunningUc}, E{0, kRunningUd}},
+    {rts, sqd, E{0, bits({2})}, E{0, bits({2})}, E{0, bits({2})}},
+    {sqd, sqd, E{0, kDrainedUc | bits({9, 10, 11, 13, 17, 15})}, E{0, kDrainedUc},
+     E{0, bits({4, 6})}},
+    {sqd, rts, E{0, kRunningRc}, E{0, kRunningUc}, E{0, kRunningUd}},
+    {sqe, rts, std::nullopt, E{0, bits({1, 3})}, E{0, bits({1, 6})}},
+};
+
 std::optional<Expectation> expected(QpType type, QpState from, QpState to) {
-  const bool rc = type == QpType::rc;
-  const bool ud = type == QpType::ud;
   if (to == reset || (to == err && from != reset)) {
     return Expectation{0, 0};
   }
-  if (from == reset && to == init) {
-    return Expectation{ud ? bits({4, 5, 6}) : bits({3, 4, 5}), 0};
-  }
-  if (from == init && to == init) {
-    return Expectation{0, ud ? bits({4, 5, 6}) : bits({3, 4, 5})};
-  }
-  if (from == init && to == rtr) {
-    if (ud) {
-      return Expectation{0, bits({4, 6})};
+  for (const Row& row : kRows) {
+    if (row.from == from && row.to == to) {
+      return type == QpType::rc ? row.rc : type == QpType::uc ? row.uc : row.ud;
     }
-    return Expectation{rc ? bits({7, 8, 20, 12, 17, 15}) : bits({7, 8, 20, 12}), bits({14, 3, 4})};
-  }
-  const uint32_t running = ud ? bits({1, 6}) : rc ? bits({1, 3, 14, 15, 18}) : bits({1, 3, 14, 18});
-  if (from == rtr && to == rts) {
-    return Expectation{rc ? bits({9, 10, 11, 16, 13}) : bits({16}), running};
-  }
-  if (to == rts && (from == rts || from == sqd)) {
-    return Expectation{0, running};
-  }
-  if (from == rts && to == sqd) {
-    return Expectation{0, bits({2})};
-  }
-  if (from == sqd && to == sqd) {
-    if (ud) {
-      return Expectation{0, bits({4, 6})};
-    }
-    const uint32_t uc = bits({5, 7, 14, 3, 4, 18});
-    return Expectation{0, rc ? uc | bits({9, 10, 11, 13, 17, 15}) : uc};
-  }
-  if (from == sqe && to == rts && !rc) {
-    return Expectation{0, ud ? bits({1, 6}) : bits({1, 3})};
   }
   return std::nullopt;
 }

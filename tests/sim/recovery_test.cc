@@ -35,7 +35,7 @@ Outcome write_many(const RigOptions& options, uint32_t count, uint32_t packets =
   const bool finished = rig.pair.run_until(
       [&] {
         for (; posted < count && posted - rig.a.done.size() < 32; ++posted) {
-          rig.a.rdma(posted, IBV_WR_RDMA_WRITE, 0, packets * kPacket, rig.b, 0);
+          rig.a.rdma(posted, IBV_WR_RDMA_WRITE, 0, size_t{packets} * kPacket, rig.b, 0);
         }
         rig.drain();
         return rig.a.done.size() == count;

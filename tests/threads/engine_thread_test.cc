@@ -127,7 +127,7 @@ TEST(EngineThreads, MessagesCrossTwoThreadsInOrder) {
                   End::kSlot);
       ASSERT_EQ(a.send(sent++), 0);
     }
-    std::array<ibv_wc, 16> wc;
+    std::array<ibv_wc, 16> wc{};
     for (int i = 0, n = a.cq->poll(wc); i < n; ++i, ++completed) {
       ASSERT_EQ(wc[static_cast<size_t>(i)].status, IBV_WC_SUCCESS);
       ASSERT_EQ(wc[static_cast<size_t>(i)].wr_id, completed);
@@ -160,7 +160,7 @@ TEST(EngineThreads, AQueuePairIsDestroyedUnderTraffic) {
   }
   b.qp.reset();
   a.qp.reset();
-  std::array<ibv_wc, 32> wc;
+  std::array<ibv_wc, 32> wc{};
   EXPECT_EQ(a.cq->poll(wc), 0) << "completions of a destroyed queue pair are not delivered";
   EXPECT_EQ(a.device->start_thread(-1).error().code, EBUSY);
 }

@@ -191,7 +191,7 @@ TEST(Ud, AnAnswerFindsItsWayByTheCompletion) {
   ASSERT_EQ(rig.a.recv(8, 0x1000, 2048), 0);
   ASSERT_EQ(rig.a.post(rig.datagram(1, 100)), 0);
   ASSERT_TRUE(rig.collect(1, 1));
-  ibv_grh grh;
+  ibv_grh grh{};
   std::memcpy(&grh, rig.b.memory.data(), sizeof grh);
   const auto attr = rig.pair.device(1).init_ah_from_wc(1, rig.b.done[0], grh);
   ASSERT_TRUE(attr) << attr.error().reason;

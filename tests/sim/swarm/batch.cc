@@ -122,7 +122,7 @@ std::string run_apart(const Case& c) {
   int status = 0;
   waitpid(child, &status, 0);
   const std::string crash = crash_of(status);
-  const std::string what = crash.empty() ? report->violation : crash;
+  std::string what = crash.empty() ? report->violation : crash;
   munmap(report, sizeof(Report));
   return what;
 }

@@ -302,6 +302,29 @@ void World::finish(Connection& c) {
   c.phase = Connection::Phase::closed;
 }
 
+/// Ends a connection on whose way out everything was flushed.
+void World::close_flushed(Connection& c) {
+  const auto flushed = [](const End& end) { return end.sends.empty() && end.receives.empty(); };
+  if (flushed(c.a) && flushed(c.b)) {
+    close_at_once(c);
+  } else if (now() >= c.closed_by) {
+    fail("not everything was flushed: " + describe(flushed(c.a) ? c.b : c.a));
+  }
+}
+
+/// The end of a pause, when it is due.
+void World::resume(End& end) {
+  if (now() < end.resume_at) {
+    return;
+  }
+  end.resume_at = kNever;
+  if (!end.gone && end.qp->query().qp_state == IBV_QPS_SQD) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_RTS;
+    modify(end, attr, IBV_QP_STATE);
+  }
+}
+
 /// Repairs what is broken, goes on with what was paused, ends what has been flushed.
 void World::look_after(Connection& c) {
   for (End* end : {&c.a, &c.b}) {
@@ -310,26 +333,14 @@ void World::look_after(Connection& c) {
     }
   }
   if (c.phase == Connection::Phase::closing) {
-    const auto flushed = [](const End& end) { return end.sends.empty() && end.receives.empty(); };
-    if (flushed(c.a) && flushed(c.b)) {
-      close_at_once(c);
-    } else if (now() >= c.closed_by) {
-      fail("not everything was flushed: " + describe(flushed(c.a) ? c.b : c.a));
-    }
+    close_flushed(c);
     return;
   }
   if (c.phase == Connection::Phase::closed) {
     return;
   }
   for (End* end : {&c.a, &c.b}) {
-    if (now() >= end->resume_at) {
-      end->resume_at = kNever;
-      if (!end->gone && end->qp->query().qp_state == IBV_QPS_SQD) {
-        ibv_qp_attr attr{};
-        attr.qp_state = IBV_QPS_RTS;
-        modify(*end, attr, IBV_QP_STATE);
-      }
-    }
+    resume(*end);
   }
   if (now() >= c.repair_at) {
     c.repair_at = kNever;

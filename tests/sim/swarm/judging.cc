@@ -51,32 +51,42 @@ std::string World::describe(const End& end) const {
          std::to_string(end.host->index);
 }
 
+struct World::Seen {
+  Host* host;
+  ibv_wc wc;
+};
+
+/// Adds a completion to those of its kind. False when nobody can have it.
+bool World::sort(Host& host, const ibv_wc& wc, std::vector<Seen>& receives,
+                 std::vector<Seen>& sends) {
+  const auto end = host.ends.find(wc.qp_num);
+  if (end == host.ends.end()) {
+    fail("a completion of QP " + std::to_string(wc.qp_num) + ", which is gone");
+    return false;
+  }
+  End& e = *end->second;
+  const bool sent = std::any_of(e.sends.begin(), e.sends.end(),
+                                [&](const SendRecord& r) { return r.id == wc.wr_id; });
+  (sent ? sends : receives).push_back({&host, wc});
+  if (sent && wc.status != IBV_WC_SUCCESS) {
+    break_connection(*e.connection);  // that is why its receives are flushed
+  }
+  return true;
+}
+
 /// Takes all completions of everybody, the receives first: whoever has been acknowledged must find
 /// his message received.
 void World::poll_all() {
-  struct Seen {
-    Host* host;
-    ibv_wc wc;
-  };
   std::vector<Seen> receives;
   std::vector<Seen> sends;
-  std::array<ibv_wc, 16> wc;
+  std::array<ibv_wc, 16> wc{};
   for (const auto& host : hosts_) {
     for (verbs::Cq& cq : host->cqs) {
       int n;
       while ((n = cq.poll(wc)) > 0) {
         for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-          const auto end = host->ends.find(wc[i].qp_num);
-          if (end == host->ends.end()) {
-            fail("a completion of QP " + std::to_string(wc[i].qp_num) + ", which is gone");
+          if (!sort(*host, wc[i], receives, sends)) {
             return;
-          }
-          End& e = *end->second;
-          const bool sent = std::any_of(e.sends.begin(), e.sends.end(),
-                                        [&](const SendRecord& r) { return r.id == wc[i].wr_id; });
-          (sent ? sends : receives).push_back({host.get(), wc[i]});
-          if (sent && wc[i].status != IBV_WC_SUCCESS) {
-            break_connection(*e.connection);  // that is why its receives are flushed
           }
         }
       }

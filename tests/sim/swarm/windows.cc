@@ -74,6 +74,22 @@ void World::post_invalidate(End& end) {
   post(end, drafts);
 }
 
+/// What post_recv says.
+int World::post_receive(End& end, const ReceiveRecord& record) {
+  ibv_sge sges[kMaxPieces];
+  for (size_t i = 0; i < record.pieces.count; ++i) {
+    sges[i] = {kLocalVa + record.pieces.at[i].begin,
+               static_cast<uint32_t>(record.pieces.at[i].size), end.host->local[end.pd].lkey()};
+  }
+  ibv_recv_wr wr{};
+  wr.wr_id = record.id;
+  wr.sg_list = sges;
+  wr.num_sge = static_cast<int>(record.pieces.count);
+  ibv_recv_wr* bad = nullptr;
+  return end.shared != nullptr ? end.shared->srq.post_recv(&wr, &bad)
+                               : end.qp->post_recv(&wr, &bad);
+}
+
 /// Posts receives until the queue is as full as its user wants it.
 void World::fill_receives(End& end) {
   if (end.gone) {
@@ -100,19 +116,7 @@ void World::fill_receives(End& end) {
     }
     record.id = next_id_++;
     record.pieces = split(record.slot, size, prng);
-    ibv_sge sges[kMaxPieces];
-    for (size_t i = 0; i < record.pieces.count; ++i) {
-      sges[i] = {kLocalVa + record.pieces.at[i].begin,
-                 static_cast<uint32_t>(record.pieces.at[i].size), host.local[end.pd].lkey()};
-    }
-    ibv_recv_wr wr{};
-    wr.wr_id = record.id;
-    wr.sg_list = sges;
-    wr.num_sge = static_cast<int>(record.pieces.count);
-    ibv_recv_wr* bad = nullptr;
-    const int rc =
-        end.shared != nullptr ? end.shared->srq.post_recv(&wr, &bad) : end.qp->post_recv(&wr, &bad);
-    if (rc != 0) {
+    if (post_receive(end, record) != 0) {
       const std::string why(end.shared != nullptr ? end.shared->srq.post_error()
                                                   : end.qp->post_error());
       fail("post_recv on " + describe(end) + ": " + why);

@@ -120,7 +120,7 @@ bool World::run_until(const std::function<bool()>& done, Instant limit) {
 /// the packets of everybody.
 Duration World::liveness_bound() const {
   const int64_t timeout_ns = int64_t{4096} << options_.timeout;
-  constexpr int64_t kLongestRnr_us = 1000;
+  constexpr Duration kLongestRnr = Duration::from_us(1000);
   constexpr Duration kForgedRnr =
       Duration::from_ms(656);  // the longest that an RNR NAK can ask for
   size_t requests = 0;
@@ -129,7 +129,7 @@ Duration World::liveness_bound() const {
   }
   const auto packets = static_cast<int64_t>(requests * (options_.max_message / 256 + 2));
   return Duration::from_ns(timeout_ns) * (options_.retry_cnt + 2) * 2 +
-         Duration::from_us(kLongestRnr_us) * static_cast<int64_t>(requests) +
+         kLongestRnr * static_cast<int64_t>(requests) +
          (options_.forged() ? kForgedRnr * static_cast<int64_t>(connections_.size() * 2 + 2)
                             : Duration{}) +
          (options_.network.delay_by + options_.network.latency) * 4 +

@@ -97,6 +97,8 @@ class World {
   void retire_send(End& end, SendRecord& record);
   void settle_window(End& end);
   void finish(Connection& c);
+  void close_flushed(Connection& c);
+  void resume(End& end);
   void look_after(Connection& c);
   std::vector<Effect> effects_on(const End& end) const;
 
@@ -119,6 +121,7 @@ class World {
   void post_marker(End& end);
   void post_bind(End& end, Prng& prng);
   void post_invalidate(End& end);
+  int post_receive(End& end, const ReceiveRecord& record);
   void fill_receives(End& end);
   bool draft(End& end, Prng& prng, Draft& draft);
   bool draft_data(End& end, Prng& prng, Draft& draft);
@@ -132,6 +135,8 @@ class World {
   void posted(End& end, Draft& draft);
 
   // --- completions (judging.cc)
+  struct Seen;
+  bool sort(Host& host, const ibv_wc& wc, std::vector<Seen>& receives, std::vector<Seen>& sends);
   void poll_all();
   void on_sent(End& end, const ibv_wc& wc);
   void on_received(End& end, const ibv_wc& wc);
