@@ -37,8 +37,8 @@ constexpr uint32_t kDrainedUc = bits({5, 7, 14, 3, 4, 18});
 
 /// Nothing where a type has no such move.
 struct Row {
-  QpState from;
-  QpState to;
+  QpState from = reset;
+  QpState to = reset;
   std::optional<Expectation> rc;
   std::optional<Expectation> uc;
   std::optional<Expectation> ud;

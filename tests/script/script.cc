@@ -186,8 +186,9 @@ void Script::expect(const std::vector<Pkt>& packets, Where at) {
     const wire::Fields seen = decoded(sent_[i]);
     const std::string different = differences(wanted, seen);
     if (!different.empty() || wire::emit(wanted) != sent_[i]) {
-      fail("  packet " + std::to_string(i + 1) + ":\n" + different + "  expected packets:\n" +
-           wanted_list + "  seen packets:\n" + list(sent_, decode));
+      std::string what = "  packet " + std::to_string(i + 1) + ":\n";
+      what.append(different).append("  expected packets:\n").append(wanted_list);
+      fail(what.append("  seen packets:\n").append(list(sent_, decode)));
     }
   }
   sent_.clear();
