@@ -165,4 +165,10 @@ QpCounters Qp::counters() const {
   return counters;
 }
 
+SendFailure Qp::send_failure() const {
+  SendFailure failure;
+  state_->device().driver.run([&] { failure = state_->qp->core().failure; });
+  return failure;
+}
+
 }  // namespace roce::verbs

@@ -21,7 +21,9 @@ TEST(RoundTrip, FirstSampleCountsTwiceAndHalfOfItIsDeviation) {
   trip.start(Psn(5), at_us(0));
   trip.acknowledged(Psn(5), at_us(10));  // everything before 5
   EXPECT_EQ(trip.patience(), Duration::from_ms(1));
+  EXPECT_EQ(trip.usual(), Duration{});
   trip.acknowledged(Psn(6), at_us(20));
+  EXPECT_EQ(trip.usual(), Duration::from_us(20));
   EXPECT_EQ(trip.patience(), Duration::from_us(60));
   EXPECT_EQ(trip.repair_patience(), Duration::from_us(60));
 }

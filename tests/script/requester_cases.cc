@@ -194,6 +194,29 @@ RULE_CASE("Q3", sequence_naks_use_up_the_retries) {
   inject(nak_sequence(0, 0));
   expect_sent({failed(1, IBV_WC_RETRY_EXC_ERR)});
   expect_state(IBV_QPS_ERR);
+  expect_failure(2, PeerConduct::naks, 0, -1);
+}
+
+RULE_CASE("Q3", one_nak_among_the_retries_is_enough_to_know_that_the_peer_is_there) {
+  connect({.retry_cnt = 1});
+  post(wr_send(1).from(0, 8));
+  const Pkt p = send_only(0).bytes(memory(0, 8)).ack_req();
+  expect(p);
+  inject(nak_sequence(0, 0));
+  expect(p);
+  advance(ack_timeout(14));
+  expect_sent({failed(1, IBV_WC_RETRY_EXC_ERR)});
+  expect_failure(1, PeerConduct::naks, 0, -1);
+}
+
+RULE_CASE("Q2 Q4", lost_read_responses_use_up_the_retries) {
+  connect({.retry_cnt = 0});
+  post({wr_read(1).from(0, 8).remote(kVa, kRkey), wr_send(2).from(8, 8)});
+  expect(
+      {read_request(0).reth(kVa, kRkey, 8).ack_req(), send_only(1).bytes(memory(8, 8)).ack_req()});
+  inject(ack(1, 2));
+  expect_sent({failed(1, IBV_WC_RETRY_EXC_ERR), flushed(2)});
+  expect_failure(0, PeerConduct::drops, 1, -1);
 }
 
 RULE_CASE("Q3", two_sequence_naks_in_one_burst_count_once) {
@@ -231,6 +254,7 @@ RULE_CASE("Q3 Q4", progress_gives_the_retries_back) {
   inject(nak_sequence(1, 1));
   expect_sent({failed(2, IBV_WC_RETRY_EXC_ERR)});
   expect_state(IBV_QPS_ERR);
+  expect_failure(1, PeerConduct::naks, 1, 0);
 }
 
 // --- Q4
@@ -268,6 +292,7 @@ RULE_CASES(timeouts) {
       s.expect_state(IBV_QPS_ERR);
       s.expect_counter(&QpCounters::timeouts, static_cast<uint64_t>(retries) + 1);
       s.expect_counter(&QpCounters::retry_exceeded, 1);
+      s.expect_failure(static_cast<uint8_t>(retries), PeerConduct::silent, 0, -1);
     });
   }
 }

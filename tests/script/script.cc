@@ -323,6 +323,23 @@ void Script::expect_counter(uint64_t QpCounters::*counter, uint64_t value, Where
   }
 }
 
+void Script::expect_failure(uint8_t retries, PeerConduct peer, int32_t last_sent,
+                            int32_t last_acknowledged, Where at) {
+  settle();
+  where_ = at;
+  ++steps_;
+  step_ = "expect what a failure says";
+  const SendFailure seen = qp_->send_failure();
+  const Psn first(info_.device_psn);
+  if (!seen.happened || seen.retries != retries || seen.peer != peer ||
+      Psn(seen.last_sent).since(first) != last_sent ||
+      Psn(seen.last_acknowledged).since(first) != last_acknowledged) {
+    fail("  seen " + std::to_string(seen.retries) + " retries, conduct " +
+         std::to_string(static_cast<int>(seen.peer)) + ", sent " + std::to_string(seen.last_sent) +
+         ", acknowledged " + std::to_string(seen.last_acknowledged));
+  }
+}
+
 void Script::expect_that(bool holds, std::string_view what, Where at) {
   where_ = at;
   ++steps_;

@@ -190,6 +190,9 @@ class Script {
   void expect_memory_untouched(Where at = Where::current());
   /// A counter of the queue pair.
   void expect_counter(uint64_t QpCounters::*counter, uint64_t value, Where at = Where::current());
+  /// What the queue pair says of its retries, which have run out; PSNs as in packets.
+  void expect_failure(uint8_t retries, PeerConduct peer, int32_t last_sent,
+                      int32_t last_acknowledged, Where at = Where::current());
   void expect_that(bool holds, std::string_view what, Where at = Where::current());
 
   uint64_t at(size_t offset) const { return reinterpret_cast<uint64_t>(memory_.data() + offset); }

@@ -141,6 +141,30 @@ TEST(RcErrors, Q4_ADeadPeerEndsInRetryExceededWithinTheComputedTime) {
   }
 }
 
+TEST(RcErrors, Q4_TheFailureTellsHowFarSendingHadComeAndThatThePeerIsSilent) {
+  RigOptions options;
+  options.rc.retry_cnt = 2;
+  RcRig rig(options);
+  ASSERT_EQ(rig.a.rdma(1, IBV_WR_RDMA_WRITE, 0, 10, rig.b, 0), 0);
+  ASSERT_TRUE(rig.collect(1, 0));
+  EXPECT_FALSE(rig.a.qp.send_failure().happened);
+  { const verbs::Qp gone = std::move(rig.b.qp); }
+  ASSERT_EQ(rig.a.rdma(2, IBV_WR_RDMA_WRITE, 0, 10, rig.b, 0), 0);
+  ASSERT_EQ(rig.a.rdma(3, IBV_WR_RDMA_WRITE, 0, 10, rig.b, 0), 0);
+  ASSERT_TRUE(rig.collect(2, 0));
+  const SendFailure failure = rig.a.qp.send_failure();
+  EXPECT_TRUE(failure.happened);
+  EXPECT_EQ(failure.retries, 2);
+  EXPECT_EQ(failure.peer, PeerConduct::silent);
+  EXPECT_EQ((failure.last_sent - failure.last_acknowledged) & 0xffffff, 2u);
+  EXPECT_EQ(failure.last_acknowledged, rig.a.qp.query().sq_psn);
+  EXPECT_GT(failure.round_trip.ns, 0);
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_RESET;
+  ASSERT_TRUE(rig.a.qp.modify(attr, IBV_QP_STATE));
+  EXPECT_FALSE(rig.a.qp.send_failure().happened);
+}
+
 TEST(RcErrors, Q4_TimeoutZeroNeverEnds) {
   RigOptions options;
   options.sim.faults.loss = 1;

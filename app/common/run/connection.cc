@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <roce/counters.h>
 
 namespace uroce::app {
 namespace {
@@ -220,13 +221,43 @@ Status Connection::to_rts() {
   return qp_.modify(attr, mask);
 }
 
-std::string failure_text(const ibv_wc& wc) {
-  std::string_view remedy;
+namespace {
+
+std::string_view conduct_text(roce::PeerConduct peer) {
+  switch (peer) {
+    case roce::PeerConduct::silent:
+      return "the peer was silent: it ended, cannot be reached, or too many packets are lost";
+    case roce::PeerConduct::drops:
+      return "the peer was dropping: it answered later requests, but not the oldest one";
+    case roce::PeerConduct::naks:
+      return "the peer was answering with NAKs: it is there, and packets to it are lost";
+  }
+  return "";
+}
+
+/// What is known when the retries of a request have been used up.
+std::string retries_text(const verbs::Qp& qp) {
+  const roce::SendFailure failure = qp.send_failure();
+  const roce::QpCounters counters = qp.counters();
+  const std::string round_trip =
+      failure.round_trip.ns == 0
+          ? "not measured"
+          : fmt::format("{:.1f} us", static_cast<double>(failure.round_trip.ns) / 1e3);
+  return fmt::format(
+      "; last PSN sent 0x{:06x}, last acknowledged 0x{:06x}, RTT {}, {} retries since, {} "
+      "time-outs "
+      "and {} NAKs in all; {} (see --qp-timeout, --retry_count)",
+      failure.last_sent, failure.last_acknowledged, round_trip, failure.retries, counters.timeouts,
+      counters.sequence_naks_rcvd, conduct_text(failure.peer));
+}
+
+}  // namespace
+
+std::string failure_text(const ibv_wc& wc, const verbs::Qp& qp) {
+  std::string remedy;
   switch (wc.status) {
     case IBV_WC_RETRY_EXC_ERR:
-      remedy =
-          "; the other end does not answer: it ended, or too many packets are lost (see "
-          "--qp-timeout, --retry_count)";
+      remedy = retries_text(qp);
       break;
     case IBV_WC_RNR_RETRY_EXC_ERR:
       remedy = "; the other end posts too few receives (see --rx-depth, --rnr_retry)";

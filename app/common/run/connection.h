@@ -77,7 +77,8 @@ class Connection {
 };
 
 /// "Failed status transport retry counter exceeded (12) for wr_id 3; ...", with a remedy where
-/// there is a usual one.
-std::string failure_text(const ibv_wc& wc);
+/// there is a usual one. When the retries were used up: what `qp`, which sent the request, knows of
+/// the peer and of how far it had come.
+std::string failure_text(const ibv_wc& wc, const roce::verbs::Qp& qp);
 
 }  // namespace uroce::app

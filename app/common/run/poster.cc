@@ -138,7 +138,7 @@ bool Poster::take() {
   for (int i = 0; i < count; ++i) {
     const ibv_wc& wc = done_[static_cast<size_t>(i)];
     if (wc.status != IBV_WC_SUCCESS) {
-      reason_ = failure_text(wc);
+      reason_ = failure_text(wc, lane_.connection.qp());
       return false;
     }
     if (wc.wr_id == kNoteId) {

@@ -59,7 +59,7 @@ int Receives::overflowed() {
 }
 
 int Receives::failed(const ibv_wc& wc) {
-  reason_ = failure_text(wc);
+  reason_ = failure_text(wc, lane_.connection.qp());
   return -1;
 }
 

@@ -55,8 +55,8 @@ class Completer {
   std::optional<CompletionStatus> place(const RegionTable& regions, const SendWqe& wqe,
                                         uint32_t offset, const uint8_t* data, uint32_t len) const;
   void implied_nak(Instant now);
-  bool count_retry();
-  void retry(Instant now);
+  bool count_retry(PeerConduct heard);
+  void retry(Instant now, PeerConduct heard);
   void repair(Instant now);
   void judge_peer(Instant now, Psn repaired, bool acknowledged);
   void probe(Instant now);
@@ -79,6 +79,7 @@ class Completer {
   uint8_t rewinds_ = 0;       // losses for which all was sent again, since the peer was last judged
   uint8_t retries_ = 0;       // used since the last progress
   uint8_t rnr_retries_ = 0;
+  PeerConduct heard_ = PeerConduct::silent;  // with these retries
   bool gap_noted_ = false;  // an implied NAK has been acted on; no other until there is progress
 };
 

@@ -27,12 +27,20 @@ void Completer::implied_nak(Instant now) {
   }
   gap_noted_ = true;
   ++core_.counters.implied_naks;
-  retry(now);
+  retry(now, PeerConduct::drops);
 }
 
-/// False when the retries are used up: the QP has failed.
-bool Completer::count_retry() {
+/// False when the retries are used up: the QP has failed. `heard`: what this retry is the answer
+/// to.
+bool Completer::count_retry(PeerConduct heard) {
+  heard_ = retries_ == 0 ? heard : std::max(heard_, heard);
   if (retries_ >= core_.attr.retry_cnt) {
+    core_.failure = {.happened = true,
+                     .retries = retries_,
+                     .peer = heard_,
+                     .last_sent = (window_.high() - 1).value(),
+                     .last_acknowledged = (window_.una() - 1).value(),
+                     .round_trip = window_.round_trip().usual()};
     ++core_.counters.retry_exceeded;
     fail(CompletionStatus::retry_exceeded);
     return false;
@@ -42,8 +50,8 @@ bool Completer::count_retry() {
 }
 
 /// Everything from the oldest unacknowledged packet on is sent again.
-void Completer::retry(Instant now) {
-  if (count_retry()) {
+void Completer::retry(Instant now, PeerConduct heard) {
+  if (count_retry(heard)) {
     window_.rewind();
     window_.restart_timer(now);
   }
@@ -56,13 +64,13 @@ void Completer::repair(Instant now) {
       rewinds_ = 0;
       peer_ = Peer::unknown;
     }
-    retry(now);
+    retry(now, PeerConduct::naks);
     return;
   }
   if (window_.repairing() && window_.repair_psn() == window_.una()) {
     return;  // a duplicate of a NAK that has been acted on
   }
-  if (count_retry()) {
+  if (count_retry(PeerConduct::naks)) {
     window_.ask_repair(peer_ == Peer::unknown);
     window_.restart_timer(now);
   }
@@ -153,7 +161,7 @@ void Completer::on_timeout(Instant now) {
   }
   ++core_.counters.timeouts;
   gap_noted_ = false;
-  retry(now);
+  retry(now, PeerConduct::silent);
 }
 
 }  // namespace roce

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/time.h"
 #include "memory/region.h"
 #include "qp/path.h"
 #include "qp/rate_control.h"
@@ -55,6 +56,23 @@ struct QpCounters {
   uint64_t cnps_rcvd = 0;
 };
 
+/// What was heard of a peer between the last progress and the last retry; the most telling of it.
+enum class PeerConduct : uint8_t {
+  silent,
+  drops,  ///< answers to later requests came, the one to the oldest did not
+  naks,   ///< it said that packets are missing
+};
+
+/// Where sending stood when a request had used up its retries.
+struct SendFailure {
+  bool happened = false;
+  uint8_t retries = 0;  ///< since the last progress
+  PeerConduct peer = PeerConduct::silent;
+  uint32_t last_sent = 0;          ///< PSN
+  uint32_t last_acknowledged = 0;  ///< PSN; the one before the first if there is none
+  Duration round_trip;             ///< smoothed; 0: none was measured
+};
+
 struct QpCore {
   uint32_t qpn = 0;
   uint32_t qkey = 0;  ///< UD: what a datagram must carry to be received
@@ -72,6 +90,7 @@ struct QpCore {
   /// Paces what is sent once the network is congested; nullptr: nothing does.
   std::unique_ptr<RateControl> rate;
   QpCounters counters;
+  SendFailure failure;
 
   QpState now_in() const { return state.load(std::memory_order_relaxed); }
   void enter(QpState s) { state.store(s, std::memory_order_release); }

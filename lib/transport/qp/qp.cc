@@ -49,6 +49,7 @@ void Qp::reset() {
   send_queue_.clear();
   receiver_.reset();
   core_.attr = {};
+  core_.failure = {};
   core_.events = 0;
   core_.notify_drained = false;
   last_wqe_told_ = cnp_due_ = paced_ = false;

@@ -38,6 +38,8 @@ class RoundTrip {
   /// out all slow answers. An estimate of their own, since a repair waits behind fewer packets.
   void add_repair(Duration took) { repair_.add(took); }
 
+  /// Smoothed; 0 while nothing is known.
+  Duration usual() const { return usual_.smoothed(); }
   /// An answer to anything that takes longer is not to come.
   Duration patience() const { return usual_.known() ? usual_.patience() : repair_.patience(); }
   /// The same for a repair.
@@ -49,6 +51,7 @@ class RoundTrip {
   class Estimate {
    public:
     bool known() const { return smoothed_ != 0; }
+    Duration smoothed() const { return Duration::from_ns(smoothed_); }
     Duration patience() const {
       return !known() ? kUnknown
                       : Duration::from_ns(std::max<int64_t>(

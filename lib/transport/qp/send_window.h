@@ -35,6 +35,7 @@ class SendWindow {
 
   Psn una() const { return una_; }
   Psn next() const { return next_; }
+  Psn high() const { return high_; }
   Psn end() const { return end_; }
   /// PSNs sent and not acknowledged.
   uint32_t in_flight() const { return distance(una_, next_); }

@@ -18,6 +18,7 @@
 namespace roce {
 
 struct QpCounters;
+struct SendFailure;
 
 namespace verbs {
 
@@ -222,6 +223,9 @@ class Qp {
   ibv_qp_cap cap() const;
   /// What has happened to this QP's packets. Thread: with an engine thread a snapshot.
   QpCounters counters() const;
+  /// Where sending stood when the retries were used up (roce/counters.h). `happened` is false
+  /// before that, and after a modify to RESET. Thread: as counters().
+  SendFailure send_failure() const;
 
   /// Posts a list of work requests. 0, or a positive errno; then *bad_wr is the first one not
   /// posted, and those before it are. EINVAL: the request is wrong or the state does not take any;
