@@ -84,7 +84,9 @@ Gid to_gid(const ibv_gid& gid) {
 
 Status check_address(const DeviceState& device, const ibv_ah_attr& ah) {
   if (ah.is_global == 0) {
-    return failure(EINVAL, "ah_attr.is_global is 0; RoCE addresses peers by GID");
+    return failure(
+        EINVAL,
+        "ah_attr.is_global is 0; RoCE addresses peers by GID: set it to 1 and fill in ah_attr.grh");
   }
   if (ah.port_num != 1 && ah.port_num != 0) {
     return failure(EINVAL, "ah_attr.port_num is " + std::to_string(ah.port_num) + "; use 1");
@@ -101,8 +103,9 @@ Status check_address(const DeviceState& device, const ibv_ah_attr& ah) {
   const Gid source = device.gids[ah.grh.sgid_index];
   const Gid destination = to_gid(ah.grh.dgid);
   if (!is_unicast(destination) && !is_multicast(destination)) {
-    return failure(EINVAL, "ah_attr.grh.dgid " + text_of(destination) +
-                               " is neither a unicast nor a multicast address");
+    return failure(EINVAL,
+                   "ah_attr.grh.dgid " + text_of(destination) +
+                       " is neither a unicast nor a multicast address; give the GID of the peer");
   }
   if (source.is_ipv4() != destination.is_ipv4()) {
     return failure(EINVAL, "GID index " + std::to_string(ah.grh.sgid_index) + " is an " +
@@ -117,7 +120,8 @@ Status check_unicast(const ibv_ah_attr& ah) {
   if (is_unicast(destination)) {
     return {};
   }
-  return failure(EINVAL, "ah_attr.grh.dgid " + text_of(destination) + " is not a unicast address");
+  return failure(EINVAL, "ah_attr.grh.dgid " + text_of(destination) +
+                             " is not a unicast address; a multicast group is for UD queue pairs");
 }
 
 Result<Path> make_path(DeviceState& device, const ibv_ah_attr& ah, const PathUser& user) {
@@ -201,7 +205,8 @@ Result<ibv_ah_attr> Device::init_ah_from_wc(uint8_t port_num, const ibv_wc& wc,
   }
   if (own == gids.end()) {
     return failure(EINVAL, "the datagram was sent to " + text_of(destination) +
-                               ", which is none of this device's GIDs");
+                               ", which is none of this device's GIDs; give the GRH at the start "
+                               "of the receive buffer");
   }
   attr.is_global = 1;
   attr.port_num = port_num;

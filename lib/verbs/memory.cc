@@ -25,7 +25,7 @@ constexpr int kKnownRereg =
 
 Status check_memory(const void* addr, size_t length) {
   if (addr == nullptr || length == 0) {
-    return failure(EINVAL, "a memory region needs an address and at least one byte");
+    return failure(EINVAL, "a memory region needs an address and at least one byte; give both");
   }
   return {};
 }
@@ -42,7 +42,9 @@ Status check_access(int access) {
   }
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
       (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
-    return failure(EINVAL, "remote write or atomic access needs local write access as well");
+    return failure(EINVAL,
+                   "remote write or atomic access needs local write access as well; add "
+                   "IBV_ACCESS_LOCAL_WRITE");
   }
   return {};
 }
@@ -144,7 +146,8 @@ Status Mr::reregister(int flags, const Pd* pd, void* addr, size_t length, int ac
   }
   if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) {
     if (pd == nullptr) {
-      return failure(EINVAL, "IBV_REREG_MR_CHANGE_PD needs a protection domain");
+      return failure(EINVAL,
+                     "IBV_REREG_MR_CHANGE_PD needs a protection domain; give one of this device");
     }
     region.pd = pd->handle();
   }

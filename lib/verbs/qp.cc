@@ -94,10 +94,13 @@ Status Qp::attach_mcast(const ibv_gid& group) {
   detail::QpState& qp = *state_;
   const Gid gid = to_gid(group);
   if (qp.type != IBV_QPT_UD) {
-    return failure(EINVAL, "only UD queue pairs receive from multicast groups");
+    return failure(
+        EINVAL, "only UD queue pairs receive from multicast groups; make one of type IBV_QPT_UD");
   }
   if (!is_multicast(gid)) {
-    return failure(EINVAL, "the GID is not a multicast address");
+    return failure(EINVAL,
+                   "the GID is not a multicast address; a group's starts with ff, or with 224..239 "
+                   "behind ::ffff:");
   }
   Status attached;
   qp.device().driver.run([&] { attached = qp.engine().join_group(*qp.qp, gid); });

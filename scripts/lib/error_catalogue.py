@@ -4,7 +4,9 @@
 
 Every set-up call that fails says what happened, with the value, what is allowed, and what to do (the
 rule of Error in lib/transport/base/result.h); posts say it by post_error(). Such a sentence has an
-identifier that follows from its words, and the tests that provoke it contain a piece of it.
+identifier that follows from its words, and the tests that provoke it contain a piece of it: two words in a
+row or more, together at least 12 characters, or a whole part if all are shorter. Errors that no test can provoke are listed with the reason in
+tests/docs/unprovoked_errors.txt; --check fails when an error is neither quoted nor listed, or both.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -15,11 +17,17 @@ import sys
 from pathlib import Path
 
 CATALOGUE = "docs/errors.md"
+UNPROVOKED = "tests/docs/unprovoked_errors.txt"
 CALL = re.compile(r"\b(?:failure|file_failure)\(\s*|\bpost_error = |\brefuse\(\s*(?=[^,]*,\s*\")|"
                   r"roce::Error\{\s*")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 AREAS = (("lib/transport/port", "Port"), ("lib/transport", "Transport"), ("lib/verbs", "Verbs"),
          ("lib/endpoint", "Settings"), ("lib/ibverbs", "Unmodified programs"), ("app", "Programs"))
+# The manual page that tells more, by the beginning of the file's name.
+PAGES = (("app/bw", "uroce-bw(1)"), ("app/pingpong", "uroce-pingpong(1)"), ("app/top", "uroce-top(1)"),
+         ("app/doctor", "uroce-doctor(1)"), ("app/devinfo", "uroce-devinfo(1)"), ("app/uroce", "uroce(1)"),
+         ("app", "uroce-bw(1), uroce-pingpong(1)"), ("lib/ibverbs", "uroce(1)"),
+         ("lib/endpoint", "uroce.toml(5)"), ("lib/transport/port", "uroce.toml(5)"))
 LEAST = 12  # characters of a piece that tells an error from others
 
 
@@ -80,7 +88,7 @@ def find_errors(root):
 def pieces_of(sentence):
     """The parts between the values that are long enough to know the error by."""
     parts = [p.strip(" ;:,.'\"") for p in re.split(r"\.\.\.", sentence)]
-    return [p for p in parts if len(p) >= LEAST]
+    return [p for p in parts if len(p) >= LEAST] or [max(parts, key=len)]
 
 
 def tests_text(root):
@@ -95,6 +103,8 @@ def tests_text(root):
 def windows(piece):
     """Runs of words of a piece, from long to short, that a test may quote."""
     words = piece.split()
+    if len(piece) < LEAST or len(words) == 1:
+        yield piece  # of an error that says little but values
     for length in range(len(words), 1, -1):
         for start in range(len(words) - length + 1):
             run = " ".join(words[start:start + length])
@@ -118,6 +128,30 @@ def split_remedy(sentence):
     return (what, remedy) if what else (sentence, "")
 
 
+def page_of(name):
+    return next((page for prefix, page in PAGES if name.startswith(prefix + "/")), "")
+
+
+def read_unprovoked(root):
+    """{identifier: reason}"""
+    lines = (root / UNPROVOKED).read_text("utf-8").splitlines()
+    pairs = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    return {identifier: reason for identifier, reason in pairs}
+
+
+def gaps(root):
+    """What is wrong between the errors, the tests and the list; a sentence each."""
+    texts, listed = tests_text(root), read_unprovoked(root)
+    for _, identifier, _, sentence, name in find_errors(root):
+        quoted, excused = provoked_by(sentence, texts), listed.pop(identifier, None)
+        if not quoted and not excused:
+            yield f"{name}: no test quotes {identifier} '{sentence}', and {UNPROVOKED} does not say why"
+        if quoted and excused:
+            yield f"{UNPROVOKED}: {identifier} is quoted by {quoted}; take it out"
+    for identifier in listed:
+        yield f"{UNPROVOKED}: there is no error {identifier}; take it out"
+
+
 def catalogue(root):
     """The document."""
     texts, errors = tests_text(root), find_errors(root)
@@ -131,11 +165,11 @@ def catalogue(root):
         if one != area:
             area = one
             lines += [f"## {area}", "", "| id | errno | what happened, and the limit | what to do | "
-                      "where, and the test that provokes it |", "|---|---|---|---|---|"]
+                      "manual page | where, and the test that provokes it |", "|---|---|---|---|---|---|"]
             lines[-2:-2] = []
         what, remedy = (text.replace("|", "\\|") for text in split_remedy(sentence))
         test = provoked_by(sentence, texts)
-        lines.append(f"| {identifier} | {code} | {what} | {remedy} | {name}{', ' + test if test else ''} |")
+        lines.append(f"| {identifier} | {code} | {what} | {remedy} | {page_of(name)} | {name}{', ' + test if test else ''} |")
     text = "\n".join(lines) + "\n"
     return re.sub(r"\|\n## ", "|\n\n## ", text)
 
@@ -147,15 +181,12 @@ def main():
     text, file = catalogue(root), root / CATALOGUE
     if not check:
         file.write_text(text, "utf-8")
-        errors = find_errors(root)
-        texts = tests_text(root)
-        open_ones = [e for e in errors if not provoked_by(e[3], texts)]
-        print(f"{len(errors)} errors, {len(open_ones)} that no test quotes")
-        return 0
     if not file.exists() or file.read_text("utf-8") != text:
         print(f"{CATALOGUE} is not what the sources say; run scripts/lib/error_catalogue.py")
         return 1
-    return 0
+    wrong = list(gaps(root))
+    print(*wrong, f"{len(find_errors(root))} errors, {len(wrong)} gaps", sep="\n")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

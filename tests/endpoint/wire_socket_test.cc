@@ -46,7 +46,7 @@ TEST_F(WireSocketTest, second_server_is_refused_with_the_holders_process_id) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, EADDRINUSE);
   EXPECT_THAT(second.error().reason,
-              AllOf(HasSubstr("port in use"), HasSubstr(path_),
+              AllOf(HasSubstr("port in use: the socket "), HasSubstr(path_),
                     HasSubstr("process " + std::to_string(getpid())), HasSubstr("port.socket")));
 }
 
@@ -74,7 +74,9 @@ TEST_F(WireSocketTest, path_is_free_again_when_the_server_is_killed) {
   const Status client = check_wire_socket(path_);
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().code, ECONNREFUSED);
-  EXPECT_THAT(client.error().reason, AllOf(HasSubstr(path_), HasSubstr("start the server first")));
+  EXPECT_THAT(
+      client.error().reason,
+      AllOf(HasSubstr(path_), HasSubstr("was left by one that has ended; start the server first")));
   EXPECT_TRUE(WireSocket::listen_at(path_));
 }
 
@@ -89,6 +91,8 @@ TEST_F(WireSocketTest, stale_socket_is_removed_and_other_files_are_not) {
   const auto refused = WireSocket::listen_at(path_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, EEXIST);
+  EXPECT_THAT(refused.error().reason,
+              HasSubstr("exists and is no socket; move it away or choose another port.socket"));
   EXPECT_TRUE(exists());
 }
 
@@ -103,17 +107,37 @@ TEST_F(WireSocketTest, folder_is_made_private_and_a_shared_one_is_refused) {
   const auto refused = WireSocket::listen_at(inner);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, EPERM);
+  EXPECT_THAT(
+      refused.error().reason,
+      HasSubstr("of the wire's socket can be written by other users; choose a private one"));
 
   const auto missing = WireSocket::listen_at(folder_.path("no/such/w.sock"));
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ENOENT);
+  EXPECT_THAT(missing.error().reason, HasSubstr("cannot create the folder "));
+}
+
+TEST_F(WireSocketTest, paths_that_cannot_be_a_socket_of_the_wire) {
+  folder_.write("plain", "text");
+  const auto below = WireSocket::listen_at(folder_.path("plain/w.sock"));
+  ASSERT_FALSE(below);
+  EXPECT_EQ(below.error().code, ENOTDIR);
+  EXPECT_THAT(below.error().reason, HasSubstr("plain is no folder; choose another port.socket"));
+  ASSERT_EQ(::mkdir((path_ + ".lock").c_str(), 0700), 0);
+  const auto locked = WireSocket::listen_at(path_);
+  ASSERT_FALSE(locked);
+  EXPECT_EQ(locked.error().code, EISDIR);
+  EXPECT_THAT(locked.error().reason, HasSubstr("cannot open the lock "));
+  const Status client = check_wire_socket(folder_.path("plain"));
+  ASSERT_FALSE(client);
+  EXPECT_THAT(client.error().reason, HasSubstr("plain is no socket; start the server first"));
 }
 
 TEST_F(WireSocketTest, client_without_server_is_told_to_start_it) {
   const Status none = check_wire_socket(path_);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ENOENT);
-  EXPECT_THAT(none.error().reason, AllOf(HasSubstr(path_), HasSubstr("start the server first")));
+  EXPECT_THAT(none.error().reason, HasSubstr("no server: there is no socket " + path_ + "; start"));
 }
 
 TEST_F(WireSocketTest, client_finds_a_live_server_and_does_not_disturb_it) {

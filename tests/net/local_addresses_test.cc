@@ -55,13 +55,19 @@ TEST(LocalAddresses, RefusesWhatCannotBeAnOwnAddress) {
   EXPECT_EQ(local.add(v4(224, 0, 0, 1), 24).error().code, EINVAL);
   EXPECT_EQ(local.add(Gid{}, 64).error().code, EINVAL);
   EXPECT_EQ(local.add(v4(10, 0, 0, 1), 33).error().code, EINVAL);
-  EXPECT_EQ(local.add(v6(0, 1), 129).error().code, EINVAL);
+  const Status too_long = local.add(v6(0, 1), 129);
+  EXPECT_EQ(too_long.error().code, EINVAL);
+  EXPECT_EQ(
+      too_long.error().reason,
+      "a prefix of 129 bits is longer than 128, the length of the address; give a shorter one");
   EXPECT_TRUE(local.add(v4(10, 0, 0, 1), 32));
   EXPECT_EQ(local.add(v4(10, 0, 0, 1), 24).error().code, EEXIST);
   for (uint8_t i = 1; i < LocalAddresses::kMaxAddresses; ++i) {
     EXPECT_TRUE(local.add(v6(0, i), 64));
   }
-  EXPECT_EQ(local.add(v6(0, 200), 64).error().code, ENOSPC);
+  const Status full = local.add(v6(0, 200), 64);
+  EXPECT_EQ(full.error().code, ENOSPC);
+  EXPECT_NE(full.error().reason.find(" local addresses; remove some"), std::string::npos);
   EXPECT_EQ(local.entries().size(), LocalAddresses::kMaxAddresses);
 }
 

@@ -135,7 +135,8 @@ TEST_F(NeighbourTableTest, FarAddressesNeedTheGateway) {
   NeighbourTable table = make();
   EXPECT_EQ(table.request(kFar, ms(0)), NeighbourState::failed);
   EXPECT_EQ(table.set_gateway(v4(7, 7, 7)).error().code, EINVAL);
-  EXPECT_EQ(table.set_gateway(Gid{}).error().code, EINVAL);
+  EXPECT_EQ(table.set_gateway(Gid{}).error().reason,
+            "the gateway is not on the link; give an address within a local prefix");
   ASSERT_TRUE(table.set_gateway(kGateway));
   EXPECT_EQ(table.request(kFar, ms(0)), NeighbourState::pending);
   EXPECT_EQ(table.request(v4(8, 8, 8), ms(0)), NeighbourState::pending);
@@ -267,7 +268,10 @@ TEST_F(NeighbourTableTest, RefusesWhenAllEntriesAreInUse) {
   ASSERT_TRUE(table.add_static(v4(0, 0, 11), mac(11)));
   EXPECT_EQ(table.request(v4(0, 0, 12), ms(0)), NeighbourState::pending);
   EXPECT_EQ(table.request(v4(0, 0, 13), ms(0)), NeighbourState::failed);
-  EXPECT_EQ(table.add_static(v4(0, 0, 14), mac(14)).error().code, ENOSPC);
+  const Status full = table.add_static(v4(0, 0, 14), mac(14));
+  EXPECT_EQ(full.error().code, ENOSPC);
+  EXPECT_EQ(full.error().reason,
+            "the neighbour table is full of 2 entries in use; raise its capacity");
   EXPECT_EQ(table.size(), 2U);
 }
 

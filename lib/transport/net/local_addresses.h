@@ -88,7 +88,7 @@ struct LocalAddresses {
     if (prefix_length > longest) {
       return failure(EINVAL, "a prefix of " + std::to_string(prefix_length) +
                                  " bits is longer than " + std::to_string(longest) +
-                                 ", the length of the address");
+                                 ", the length of the address; give a shorter one");
     }
     if (owns(gid)) {
       return failure(EEXIST, "the local address is there already; give each address once");

@@ -120,7 +120,7 @@ class Run(harness.PairTest):
         server.kill()
         server.end()
         self.listen()
-        self.refused(BW, "localhost", words=["no server", "has ended"])
+        self.refused(BW, "localhost", words=["no server", "was left by one that has ended"])
 
     def test_mtu_of_the_path_above_that_of_the_port(self):
         for program in (BW, PINGPONG):
@@ -142,7 +142,7 @@ class Run(harness.PairTest):
         self.refused(PINGPONG, words=["port in use", "wire.sock", str(server.process.pid)])
 
     def test_gid_index_too_large(self):
-        self.refused(PINGPONG, "-g", 7, words=["GID index 7", "0 to 1"])
+        self.refused(PINGPONG, "-g", 7, words=["GID index 7: must be 0 to 1, as many addresses as the port has"])
 
     def test_both_ends_with_one_address(self):
         client, server = self.pair(BW, "--set", "address.ipv4=192.0.2.9/24")

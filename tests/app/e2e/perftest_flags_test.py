@@ -76,7 +76,7 @@ class PerftestFlags(PairTest):
         first, _ = self.pair(BW, *FEW, client=("-w", "99999999"))
         self.one_line_error(first, 1, "--limit_bw 99999999", "the average is")
         first, _ = self.pair(BW, *FEW, client=("-y", "99999"))
-        self.one_line_error(first, 1, "--limit_msgrate 99999")
+        self.one_line_error(first, 1, "--limit_msgrate 99999: the rate is")
 
     def test_other_flags_have_their_effect(self):
         client, _ = self.good_pair(BW, "-A", "FETCH_AND_ADD", *FEW, "--cpu_util", "-N", "-L", "9",
@@ -126,7 +126,7 @@ class PerftestFlags(PairTest):
                     self.assertIn(word, drawn)
                 self.assertIn("bytes", drawn)
         first, _ = self.pair(PINGPONG, *FEW, client=("--plot", "x.pdf"))
-        self.one_line_error(first, 1, "--plot x.pdf", ".svg or .png")
+        self.one_line_error(first, 1, "--plot x.pdf", "the name must end in .svg or .png")
 
 
 class Table(PairTest):
