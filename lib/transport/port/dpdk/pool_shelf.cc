@@ -1,3 +1,4 @@
+// Newest first: its memory is the warmest, and a pool that nobody asks for lies at the bottom.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port/dpdk/pool_shelf.h"
 
@@ -27,7 +28,7 @@ rte_mempool* take_kept_pool(uint32_t buffers, uint32_t room, int socket) {
     return pool->size == buffers && pool->socket_id == socket &&
            rte_pktmbuf_data_room_size(const_cast<rte_mempool*>(pool)) == room;
   };
-  const auto found = std::find_if(shelf().rbegin(), shelf().rend(), fits);  // the warmest
+  const auto found = std::find_if(shelf().rbegin(), shelf().rend(), fits);
   if (found == shelf().rend()) {
     return nullptr;
   }
