@@ -172,7 +172,7 @@ bool Transport::take_sends() {
   for (int i = 0; i < n; ++i) {
     const ibv_wc& wc = completions_[static_cast<size_t>(i)];
     if (wc.status != IBV_WC_SUCCESS) {
-      return fail(app::failure_text(wc));
+      return fail(app::failure_text(wc, connection_.qp()));
     }
     completed_ = wc.wr_id;
   }
@@ -189,7 +189,7 @@ std::optional<uint32_t> Transport::take_receives() {
   for (int i = 0; i < n; ++i) {
     const ibv_wc& wc = completions_[static_cast<size_t>(i)];
     if (wc.status != IBV_WC_SUCCESS) {
-      fail(app::failure_text(wc));
+      fail(app::failure_text(wc, connection_.qp()));
       return std::nullopt;
     }
   }

@@ -27,7 +27,8 @@ class Device {
   Status open(const DpdkPortConfig& config);
 
   /// Stops the device and returns its buffers. Returns true when every buffer came back, and the
-  /// pools wait for the next device of their size; else a peer in this process still holds some and the pools stay for ever.
+  /// pools wait for the next device of their size; else a peer in this process still holds some and
+  /// the pools stay for ever.
   bool close();
 
   uint16_t id() const { return id_; }
