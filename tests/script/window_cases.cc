@@ -167,7 +167,7 @@ RULE_CASE("M4", window_of_another_domain) {
   connect(kWindows);
   const verbs::Pd other = *device().alloc_pd();
   verbs::Mw mw = *device().alloc_mw(other, IBV_MW_TYPE_2);
-  post(bind(*this, 1, mw, ibv_inc_rkey(mw.rkey()), 64, 64, IBV_ACCESS_REMOTE_READ));
+  post(bind(*this, 1, mw, ibv_inc_rkey(mw.rkey()), {64, 64}, IBV_ACCESS_REMOTE_READ));
   expect_sent({failed(1, IBV_WC_MW_BIND_ERR)});
   expect_state(IBV_QPS_ERR);
 }
@@ -274,7 +274,7 @@ RULE_CASE("M8", window_of_type_1_is_not_bound_by_a_request) {
   connect(kWindows);
   verbs::Mw mw = *device().alloc_mw(pd(), IBV_MW_TYPE_1);
   const uint32_t key = ibv_inc_rkey(mw.rkey());
-  post_refused(bind(*this, 1, mw, key, 64, 64, IBV_ACCESS_REMOTE_READ), EINVAL, "type 1");
+  post_refused(bind(*this, 1, mw, key, {64, 64}, IBV_ACCESS_REMOTE_READ), EINVAL, "type 1");
 }
 
 RULE_CASE("X1", atomic_write_stores_eight_bytes) {
