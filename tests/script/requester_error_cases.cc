@@ -177,8 +177,6 @@ RULE_CASE("Q6 Q1", fatal_nak_behind_a_lost_read_response_is_an_implied_nak) {
   expect_state(IBV_QPS_ERR);
 }
 
-// --- Q7
-
 RULE_CASES(responses_that_do_not_fit) {
   struct Row {
     const char* name;

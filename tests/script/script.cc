@@ -61,11 +61,8 @@ void Script::settle() {
   }
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     device_->poll();
-    if (device_->next_event() > clock_.now()) {
-      collect();
-      return;
-    }
-    if (port_->refusing() && turn > 100) {
+    const bool at_rest = device_->next_event() > clock_.now();
+    if (at_rest || (port_->refusing() && turn > 100)) {
       collect();
       return;
     }

@@ -91,8 +91,8 @@ TEST_F(Refusals, OfAModify) {
     std::string words;
   };
   const std::vector<Row> rows = {
-      {IBV_QP_STATE, [](ibv_qp_attr& a) { a.qp_state = enumerator<ibv_qp_state>(9); },
-       "qp_state is 9; use IBV_QPS_RESET (0) to IBV_QPS_ERR (6)"},
+      {IBV_QP_STATE, [](ibv_qp_attr& a) { a.qp_state = enumerator<ibv_qp_state>(7); },
+       "qp_state is 7; use IBV_QPS_RESET (0) to IBV_QPS_ERR (6)"},
       {IBV_QP_PORT, [](ibv_qp_attr& a) { a.port_num = 3; }, "port_num is 3; use 1"},
       {IBV_QP_PKEY_INDEX, [](ibv_qp_attr& a) { a.pkey_index = 7; },
        "pkey_index is 7; the largest allowed value is 0"},
