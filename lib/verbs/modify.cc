@@ -17,6 +17,16 @@ namespace {
 
 using detail::DeviceState;
 
+/// The number in a field that a caller has filled, perhaps with none of its enumerators: to read
+/// such a one as the enumeration it is would be undefined.
+template <class Enum>
+uint32_t value_of(const Enum& field) {
+  uint32_t value;
+  static_assert(sizeof value == sizeof field);
+  std::memcpy(&value, &field, sizeof value);
+  return value;
+}
+
 /// Row of the range table: an attribute that is a plain number.
 struct Range {
   int bit;
@@ -47,7 +57,7 @@ Status check_ranges(const ibv_qp_attr& a, int mask, size_t pkey_count) {
   return {};
 }
 
-Status check_path_mtu(ibv_mtu mtu, uint32_t port_mtu) {
+Status check_path_mtu(uint32_t mtu, uint32_t port_mtu) {
   if (mtu < IBV_MTU_256 || mtu > IBV_MTU_4096) {
     return failure(
         EINVAL, "path_mtu is " + std::to_string(mtu) + "; use IBV_MTU_256 (1) to IBV_MTU_4096 (5)");
@@ -70,7 +80,7 @@ Status check_attributes(const DeviceState& device, const ibv_qp_attr& a, int mas
     return failure(EINVAL, "port_num is " + std::to_string(a.port_num) + "; use 1");
   }
   if ((mask & IBV_QP_PATH_MTU) != 0) {
-    if (Status s = check_path_mtu(a.path_mtu, device.engine.port().info().mtu); !s) {
+    if (Status s = check_path_mtu(value_of(a.path_mtu), device.engine.port().info().mtu); !s) {
       return s;
     }
   }
@@ -169,19 +179,19 @@ Status Qp::modify(const ibv_qp_attr& attr, int attr_mask) {
   detail::QpState& qp = *state_;
   DeviceState& device = qp.device();
   const roce::QpState from = qp.qp->state();
-  const int last_state = IBV_QPS_ERR;
-  if ((attr_mask & IBV_QP_STATE) != 0 && (attr.qp_state < 0 || attr.qp_state > last_state)) {
-    return failure(EINVAL, "qp_state is " + std::to_string(attr.qp_state) +
+  const uint32_t wanted = value_of(attr.qp_state);
+  if ((attr_mask & IBV_QP_STATE) != 0 && wanted > IBV_QPS_ERR) {
+    return failure(EINVAL, "qp_state is " + std::to_string(wanted) +
                                "; use IBV_QPS_RESET (0) to "
                                "IBV_QPS_ERR (6)");
   }
   if ((attr_mask & IBV_QP_CUR_STATE) != 0 &&
-      static_cast<int>(attr.cur_qp_state) != static_cast<int>(from)) {
+      value_of(attr.cur_qp_state) != static_cast<uint32_t>(from)) {
     return failure(EINVAL, std::string("cur_qp_state does not hold: the queue pair is in state ") +
                                name_of(from));
   }
   const roce::QpState to =
-      (attr_mask & IBV_QP_STATE) != 0 ? static_cast<roce::QpState>(attr.qp_state) : from;
+      (attr_mask & IBV_QP_STATE) != 0 ? static_cast<roce::QpState>(wanted) : from;
   if (Status s = check_transition(qp.qp->type(), from, to, static_cast<uint32_t>(attr_mask)); !s) {
     return s;
   }

@@ -91,14 +91,16 @@ TEST_F(Refusals, OfAModify) {
     std::string words;
   };
   const std::vector<Row> rows = {
-      {IBV_QP_STATE, [](ibv_qp_attr& a) { a.qp_state = enumerator<ibv_qp_state>(7); },
-       "qp_state is 7; use IBV_QPS_RESET (0) to IBV_QPS_ERR (6)"},
+      {IBV_QP_STATE, [](ibv_qp_attr& a) { a.qp_state = enumerator<ibv_qp_state>(9); },
+       "qp_state is 9; use IBV_QPS_RESET (0) to IBV_QPS_ERR (6)"},
       {IBV_QP_PORT, [](ibv_qp_attr& a) { a.port_num = 3; }, "port_num is 3; use 1"},
       {IBV_QP_PKEY_INDEX, [](ibv_qp_attr& a) { a.pkey_index = 7; },
        "pkey_index is 7; the largest allowed value is 0"},
       {IBV_QP_PATH_MTU, [](ibv_qp_attr& a) { a.path_mtu = enumerator<ibv_mtu>(6); },
        ": not allowed here: PATH_MTU"},
       {IBV_QP_CUR_STATE, [](ibv_qp_attr& a) { a.cur_qp_state = IBV_QPS_RTS; },
+       "cur_qp_state does not hold"},
+      {IBV_QP_CUR_STATE, [](ibv_qp_attr& a) { a.cur_qp_state = enumerator<ibv_qp_state>(9); },
        "cur_qp_state does not hold"},
   };
   for (const Row& row : rows) {
@@ -118,12 +120,12 @@ TEST_F(Refusals, OfAModify) {
   const int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
   ASSERT_TRUE(side_.qp.modify(attr, init));
   attr.qp_state = IBV_QPS_RTR;
-  attr.path_mtu = enumerator<ibv_mtu>(6);
+  attr.path_mtu = enumerator<ibv_mtu>(9);
   attr.ah_attr = peer();
   expect_refused(
       side_.qp.modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-      EINVAL, "path_mtu is 6; use IBV_MTU_256 (1) to IBV_MTU_4096 (5)");
+      EINVAL, "path_mtu is 9; use IBV_MTU_256 (1) to IBV_MTU_4096 (5)");
 }
 
 TEST_F(Refusals, OfMemory) {
