@@ -70,6 +70,19 @@ TEST_F(RegionTableTest, ARemovedKeyIsDeadAndItsSlotIsFree) {
   EXPECT_EQ(table_.size(), 8u);
 }
 
+TEST_F(RegionTableTest, AnUnboundWindowGivesAccessToNothingNotEvenToNoByte) {
+  const RemoteUser user{.pd = 1, .qpn = 0};
+  MemoryRegion window;
+  window.kind = RegionKind::window_1;
+  window.pd = user.pd;
+  const uint32_t key = *table_.add(window);
+  const uint32_t region = add(1000, Access::local_write | Access::remote_write | Access::mw_bind);
+  ASSERT_TRUE(table_.bind({key, key + 1, region, 1000, 50, Access::remote_write}, user));
+  EXPECT_EQ(table_.resolve_remote(key + 1, user, 1000, 0, Access::remote_write), bytes_.data());
+  ASSERT_TRUE(table_.bind({key + 1, key + 2, 0, 0, 0, Access::none}, user));
+  EXPECT_EQ(table_.resolve_remote(key + 2, user, 1000, 0, Access::remote_write), nullptr);
+}
+
 TEST_F(RegionTableTest, ADeregisteredKeyNeverComesBackAtOnce) {
   std::set<uint32_t> keys;
   for (int i = 0; i < 50'000; ++i) {

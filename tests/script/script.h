@@ -66,6 +66,7 @@ struct Setup {
   uint32_t flow_label = 0;
   uint32_t port_mtu = 4400;
   uint32_t window = 256;
+  uint16_t pkey = 0xffff;        ///< the P_Key table's only entry
   size_t held = 0;               ///< packets that may wait for an earlier one; 0: go-back-N
   uint32_t shared_receives = 0;  ///< entries of a shared receive queue; 0: none
 };

@@ -35,6 +35,7 @@ void Script::make_device() {
                               {Gid::from(ipv6_of(true)), kPeerMac}};
   verbs::DeviceConfig device;
   device.window_packets = setup_.window;
+  device.pkeys = {setup_.pkey};
   device.while_waiting = [this] { clock_.set(clock_.now() + ms(1)); };
   auto created = verbs::Device::create(*port_, clock_, config, device);
   if (!created) {

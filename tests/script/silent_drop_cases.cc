@@ -331,4 +331,12 @@ RULE_CASE("S21", partition_key_of_a_limited_member) {
   expect(ack(0, 1));
 }
 
+RULE_CASE("S21", limited_members_do_not_talk_to_each_other) {
+  connect({.pkey = 0x7fff});
+  inject(sound(*this).edit([](wire::Fields& f) { f.bth.pkey = 0x7fff; }));
+  expect_drop(DropReason::pkey);
+  inject(sound(*this));
+  expect_that(forget_sent() == 1, "a full member is answered");
+}
+
 }  // namespace roce::script
