@@ -244,9 +244,8 @@ std::string retries_text(const verbs::Qp& qp) {
           ? "not measured"
           : fmt::format("{:.1f} us", static_cast<double>(failure.round_trip.ns) / 1e3);
   return fmt::format(
-      "; last PSN sent 0x{:06x}, last acknowledged 0x{:06x}, RTT {}, {} retries since, {} "
-      "time-outs "
-      "and {} NAKs in all; {} (see --qp-timeout, --retry_count)",
+      "; last PSN sent 0x{:06x}, last acknowledged 0x{:06x}, RTT {}, {} retries since, "
+      "{} time-outs and {} NAKs in all; {} (see --qp-timeout, --retry_count)",
       failure.last_sent, failure.last_acknowledged, round_trip, failure.retries, counters.timeouts,
       counters.sequence_naks_rcvd, conduct_text(failure.peer));
 }
