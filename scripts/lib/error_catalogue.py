@@ -4,9 +4,10 @@
 
 Every set-up call that fails says what happened, with the value, what is allowed, and what to do (the
 rule of Error in lib/transport/base/result.h); posts say it by post_error(). Such a sentence has an
-identifier that follows from its words, and the tests that provoke it contain a piece of it: two words in a
-row or more, together at least 12 characters, or a whole part if all are shorter. Errors that no test can provoke are listed with the reason in
-tests/docs/unprovoked_errors.txt; --check fails when an error is neither quoted nor listed, or both.
+identifier that follows from its words, and the tests that provoke it contain a piece of it: two words in
+a row or more, together at least 12 characters. That a test quotes an error is a hint, no proof. Errors
+that no test quotes are listed with the reason in tests/docs/unprovoked_errors.txt; --check fails when an
+error is neither quoted nor listed, or both.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -88,7 +89,7 @@ def find_errors(root):
 def pieces_of(sentence):
     """The parts between the values that are long enough to know the error by."""
     parts = [p.strip(" ;:,.'\"") for p in re.split(r"\.\.\.", sentence)]
-    return [p for p in parts if len(p) >= LEAST] or [max(parts, key=len)]
+    return [p for p in parts if len(p) >= LEAST]
 
 
 def tests_text(root):
@@ -103,8 +104,6 @@ def tests_text(root):
 def windows(piece):
     """Runs of words of a piece, from long to short, that a test may quote."""
     words = piece.split()
-    if len(piece) < LEAST or len(words) == 1:
-        yield piece  # of an error that says little but values
     for length in range(len(words), 1, -1):
         for start in range(len(words) - length + 1):
             run = " ".join(words[start:start + length])
@@ -169,7 +168,8 @@ def catalogue(root):
             lines[-2:-2] = []
         what, remedy = (text.replace("|", "\\|") for text in split_remedy(sentence))
         test = provoked_by(sentence, texts)
-        lines.append(f"| {identifier} | {code} | {what} | {remedy} | {page_of(name)} | {name}{', ' + test if test else ''} |")
+        where = f"{name}, {test}" if test else name
+        lines.append(f"| {identifier} | {code} | {what} | {remedy} | {page_of(name)} | {where} |")
     text = "\n".join(lines) + "\n"
     return re.sub(r"\|\n## ", "|\n\n## ", text)
 
