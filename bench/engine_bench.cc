@@ -2,122 +2,40 @@
 // with no device driver, no second core and no wire between them. Buffers cross by pointer.
 //
 // An item is one message. The counter s/message/side is the time of one message on one of the two
-// sides, posting and polling of completions included. Time stands still but for a step a reading,
-// so that no clock is read: that costs an engine about 20 ns a poll on top.
+// sides, posting and polling of completions included.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
-#include <cstring>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 #include <roce/verbs.h>
 
-#include "base/check.h"
-#include "engine/engine.h"
+#include "loopback_side.h"
 #include "port/loopback_port.h"
 
 namespace {
 
 namespace verbs = roce::verbs;
-using roce::Gid;
-using roce::Status;
+using roce::bench::CountingClock;
+using roce::bench::kReads;
+using roce::bench::Side;
 
-constexpr uint8_t kPort = 1;
-constexpr uint32_t kQueueDepth = 1024;
-constexpr uint8_t kReads = 16;
 constexpr uint32_t kLargest = 1u << 20;
 constexpr uint64_t kMostPolls = 100'000;  // of both sides, for one burst
-
-class CountingClock final : public verbs::Clock {
- public:
-  roce::Instant now() override { return now_ = now_ + roce::Duration::from_ns(100); }
-
- private:
-  roce::Instant now_{1'000'000'000};
-};
-
-Gid address_of(size_t side) {
-  return Gid::from(roce::Ipv4Address{{192, 0, 2, static_cast<uint8_t>(side + 1)}});
-}
-
-/// One side: device, queue pair, memory.
-struct Side {
-  Side(roce::LoopbackLink& link, verbs::Clock& clock, size_t side) : memory(kLargest, 0x5a) {
-    roce::Port& port = side == 0 ? link.a() : link.b();
-    roce::Port& other = side == 0 ? link.b() : link.a();
-    roce::EngineConfig config;
-    config.tables = {.max_qp = 16, .max_mr = 16};
-    config.addresses.mac = port.info().mac;
-    ROCE_CHECK(config.addresses.add(address_of(side), 24).has_value());
-    config.static_neighbours.emplace_back(address_of(1 - side), other.info().mac);
-    auto created = verbs::Device::create(port, clock, config, {});
-    ROCE_CHECK(created.has_value());
-    device = std::move(*created);
-    pd.emplace(*device->alloc_pd());
-    cq.emplace(*device->create_cq(2 * kQueueDepth));
-    ibv_qp_init_attr init{};
-    init.qp_type = IBV_QPT_RC;
-    init.cap = {.max_send_wr = kQueueDepth,
-                .max_recv_wr = kQueueDepth,
-                .max_send_sge = 1,
-                .max_recv_sge = 1,
-                .max_inline_data = 0};
-    qp.emplace(*device->create_qp(*pd, *cq, *cq, init));
-    mr.emplace(
-        *device->reg_mr(*pd, memory.data(), memory.size(),
-                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
-  }
-
-  void connect_to(const Side& peer, size_t peer_side) {
-    ibv_qp_attr attr{};
-    attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = kPort;
-    attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-    Status s =
-        qp->modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    ROCE_CHECK(s.has_value());
-    attr.qp_state = IBV_QPS_RTR;
-    attr.path_mtu = IBV_MTU_4096;
-    attr.dest_qp_num = peer.qp->qpn();
-    attr.max_dest_rd_atomic = attr.max_rd_atomic = kReads;
-    attr.ah_attr.is_global = 1;
-    attr.ah_attr.port_num = kPort;
-    attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(device->default_gid_index());
-    const Gid gid = address_of(peer_side);
-    std::memcpy(attr.ah_attr.grh.dgid.raw, gid.bytes.data(), gid.bytes.size());
-    s = qp->modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    ROCE_CHECK(s.has_value());
-    attr.qp_state = IBV_QPS_RTS;
-    attr.timeout = 14;
-    attr.retry_cnt = attr.rnr_retry = 7;
-    s = qp->modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-    ROCE_CHECK(s.has_value());
-  }
-
-  std::vector<uint8_t> memory;
-  std::unique_ptr<verbs::Device> device;
-  std::optional<verbs::Pd> pd;
-  std::optional<verbs::Cq> cq;
-  std::optional<verbs::Qp> qp;
-  std::optional<verbs::Mr> mr;
-};
 
 /// A burst of equal messages from side 0 to side 1, posted and completed again and again.
 class Bursts {
  public:
   Bursts(ibv_wr_opcode opcode, uint32_t size, uint32_t count)
       : link_({.mtu = 4200, .buffers = 1024, .queue = 512}),
-        sides_{Side(link_, clock_, 0), Side(link_, clock_, 1)},
+        sides_{Side(link_, clock_, 0, {}), Side(link_, clock_, 1, {})},
+        qps_{sides_[0].create_qp(), sides_[1].create_qp()},
         receives_(opcode == IBV_WR_SEND ? count : 0),
         send_list_(count),
         recv_list_(count) {
-    sides_[0].connect_to(sides_[1], 1);
-    sides_[1].connect_to(sides_[0], 0);
+    sides_[0].connect(qps_[0], qps_[1].qpn());
+    sides_[1].connect(qps_[1], qps_[0].qpn());
     for (size_t i = 0; i < 2; ++i) {
       sges_[i] = {reinterpret_cast<uint64_t>(sides_[i].memory.data()), size, sides_[i].mr->lkey()};
     }
@@ -142,11 +60,11 @@ class Bursts {
   /// One burst, there and acknowledged. False when it fails or does not end.
   bool run() {
     ibv_recv_wr* bad_recv = nullptr;
-    if (receives_ != 0 && sides_[1].qp->post_recv(recv_list_.data(), &bad_recv) != 0) {
+    if (receives_ != 0 && qps_[1].post_recv(recv_list_.data(), &bad_recv) != 0) {
       return false;
     }
     ibv_send_wr* bad_send = nullptr;
-    if (sides_[0].qp->post_send(send_list_.data(), &bad_send) != 0) {
+    if (qps_[0].post_send(send_list_.data(), &bad_send) != 0) {
       return false;
     }
     uint32_t sent = 0;
@@ -181,6 +99,7 @@ class Bursts {
   CountingClock clock_;
   roce::LoopbackLink link_;
   std::array<Side, 2> sides_;
+  std::array<verbs::Qp, 2> qps_;
   uint32_t receives_;
   std::array<ibv_sge, 2> sges_{};
   std::vector<ibv_send_wr> send_list_;
