@@ -1,54 +1,85 @@
 // ActiveList: the QPs that have something to do in this poll, each at most once, first come first
-// served. Cost depends on the QPs in it, never on those that exist.
-// Thread: the engine's.
+// served. Cost depends on the QPs in it, never on those that exist. A ring of pointers rather than
+// a chain through the QPs, so that those that come next can be fetched while one is served. Thread:
+// the engine's.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/check.h"
 #include "qp/qp.h"
 
 namespace roce {
 
 class ActiveList {
  public:
-  bool empty() const { return head_ == nullptr; }
+  /// Makes room for `n` QPs; the only place that allocates.
+  void reserve(size_t n) {
+    if (n <= ring_.size()) {
+      return;
+    }
+    std::vector<Qp*> larger(std::bit_ceil(n));
+    const uint32_t count = size();
+    for (uint32_t i = 0; i < count; ++i) {
+      larger[i] = at(head_ + i);
+      larger[i]->schedule.place = i;
+    }
+    ring_ = std::move(larger);
+    head_ = 0;
+    tail_ = count;
+  }
 
-  /// Appends the QP unless it is in already.
+  bool empty() const { return head_ == tail_; }
+  uint32_t size() const { return tail_ - head_; }
+
+  /// Appends the QP unless it is in a list already. Requires room.
   void add(Qp& qp) {
     if (qp.schedule.active) {
       return;
     }
+    ROCE_DCHECK(size() < ring_.size());
     qp.schedule.active = true;
-    qp.schedule.next_active = nullptr;
-    (tail_ != nullptr ? tail_->schedule.next_active : head_) = &qp;
-    tail_ = &qp;
+    put(tail_++, qp);
   }
 
   /// Takes the first out. Requires !empty().
   Qp& pop() {
-    Qp& qp = *head_;
-    head_ = qp.schedule.next_active;
-    if (head_ == nullptr) {
-      tail_ = nullptr;
-    }
+    Qp& qp = *at(head_++);
     qp.schedule.active = false;
     return qp;
   }
 
-  /// Takes `qp` out wherever it is: it is about to be destroyed.
-  void remove(const Qp& qp) {
-    ActiveList rest;
-    while (!empty()) {
-      Qp& first = pop();
-      if (&first != &qp) {
-        rest.add(first);
-      }
+  /// The i-th after the first, or nullptr.
+  Qp* peek(uint32_t i) { return i < size() ? at(head_ + i) : nullptr; }
+
+  /// Takes `qp` out wherever it is, if it is in this list: the last takes its place.
+  void remove(Qp& qp) {
+    const uint32_t place = qp.schedule.place;
+    if (!qp.schedule.active || place - head_ >= size() || at(place) != &qp) {
+      return;
     }
-    *this = rest;
+    qp.schedule.active = false;
+    Qp& last = *at(--tail_);
+    if (&last != &qp) {
+      put(place, last);
+    }
   }
 
  private:
-  Qp* head_ = nullptr;
-  Qp* tail_ = nullptr;
+  Qp*& at(uint32_t index) { return ring_[index & (ring_.size() - 1)]; }
+  void put(uint32_t index, Qp& qp) {
+    at(index) = &qp;
+    qp.schedule.place = index;
+  }
+
+  std::vector<Qp*> ring_;  // a power of two
+  uint32_t head_ = 0;
+  uint32_t tail_ = 0;
 };
 
 }  // namespace roce

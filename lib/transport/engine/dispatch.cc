@@ -1,14 +1,25 @@
 // The way in: each received frame is checked and handed to the QPs that it is for, or dropped with
 // a counted reason (spec/error-behaviour.md 1.1).
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "engine/engine.h"
+#include "wire/bth.h"
+#include "wire/ethernet.h"
 #include "wire/icrc.h"
+#include "wire/ipv4.h"
+#include "wire/ipv6.h"
 #include "wire/packet.h"
+#include "wire/udp.h"
 
 namespace roce {
 namespace {
+
+/// How many frames before its turn a frame's first line, and its QP's state, are asked for.
+constexpr size_t kFramesAhead = 4;
+constexpr size_t kQpsAhead = 2;
 
 /// The key itself must agree; its upper bit tells full members from limited ones, of which two may
 /// not talk to each other.
@@ -16,7 +27,36 @@ constexpr bool pkeys_match(uint16_t a, uint16_t b) {
   return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
 }
 
+/// The destination QPN, if `frame` is a RoCEv2 packet without VLAN tag and IP options; else
+/// anything. A hint for fetching what the parsed packet will lead to.
+uint32_t peek_dest_qp(std::span<const uint8_t> frame) {
+  if (frame.size() <= wire::EthernetHeader::kSize) {
+    return 0;
+  }
+  const bool ipv6 = frame[wire::EthernetHeader::kSize] >> 4 == 6;  // the version
+  const size_t bth = wire::EthernetHeader::kSize +
+                     (ipv6 ? wire::Ipv6Header::kSize : wire::Ipv4Header::kSize) +
+                     wire::UdpHeader::kSize;
+  return frame.size() < bth + wire::Bth::kSize ? 0 : load_be24(&frame[bth + wire::Bth::kDestQpAt]);
+}
+
 }  // namespace
+
+/// Asks for the state of the QP that a frame seems to be for, some frames before its turn; the one
+/// that was asked for before it has come meanwhile and says where its WQEs are.
+void Engine::fetch_qp_of(const Frame& frame) {
+  const Qp* const qp = qps_.guess(peek_dest_qp({frame.data, frame.len}));
+  if (qp == fetched_qp_) {
+    return;
+  }
+  if (fetched_qp_ != nullptr) {
+    fetched_qp_->prefetch_wqes();
+  }
+  if (qp != nullptr) {
+    qp->prefetch();
+  }
+  fetched_qp_ = qp;
+}
 
 void Engine::receive() {
   const std::span<Frame> frames(rx_);
@@ -24,10 +64,17 @@ void Engine::receive() {
   if (n == 0) {
     return;
   }
+  fetched_qp_ = nullptr;
+  for (size_t i = 0; i < std::min(kQpsAhead, n); ++i) {
+    fetch_qp_of(frames[i]);
+  }
   size_t done = 0;
   for (size_t i = 0; i < n; ++i) {
-    if (i + 1 < n) {
-      __builtin_prefetch(frames[i + 1].data);
+    if (i + kFramesAhead < n) {
+      __builtin_prefetch(frames[i + kFramesAhead].data);
+    }
+    if (i + kQpsAhead < n) {
+      fetch_qp_of(frames[i + kQpsAhead]);
     }
     if (take(frames[i])) [[unlikely]] {
       continue;

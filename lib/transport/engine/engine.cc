@@ -15,6 +15,8 @@ constexpr size_t kQuantum = 16;
 constexpr uint32_t kFlushQuantum = 64;
 /// Timers served in one poll; the rest is served in the next.
 constexpr size_t kTimerQuantum = 256;
+/// Places in the list of active QPs between the one that is fetched and the one that is served.
+constexpr uint32_t kQpsAhead = 3;
 
 void add(QpCounters& sum, const QpCounters& c) {
   sum.retransmitted += c.retransmitted;
@@ -105,6 +107,10 @@ void Engine::expire() {
       [this](uint32_t id) {
         Qp& qp = *qps_.by_id(id);
         qp.schedule.timer = kNever;
+        if (qp.deadline() > now_) {
+          schedule_timer(qp);  // armed for what has come to its end since
+          return;
+        }
         qp.on_timeout(now_);
         active_.add(qp);
       },
@@ -134,20 +140,25 @@ void Engine::settle() {
     pull_link_frames();
   }
   Step step(now_, regions_, {tx_.data() + ready_, may_build ? blank_ - ready_ : 0});
-  ActiveList later;
   while (!active_.empty()) {
+    if (const Qp* const soon = active_.peek(kQpsAhead)) {
+      soon->prefetch();
+    }
+    if (const Qp* const next = active_.peek(1)) {
+      next->prefetch_wqes();
+    }
     Qp& qp = active_.pop();
     const size_t before = step.used();
     if (serve(qp, step)) {
       // Round again only for frames: whoever waits for something else waits for the next poll.
-      (step.used() > before ? active_ : later).add(qp);
+      (step.used() > before ? active_ : later_).add(qp);
     }
     if (step.exhausted() && step.used() > 0) {
       break;
     }
   }
-  while (!later.empty()) {
-    active_.add(later.pop());
+  while (!later_.empty()) {
+    active_.add(later_.pop());
   }
   counters_.sent_packets += step.used();
   ready_ += step.used();
@@ -248,6 +259,14 @@ void Engine::answer_now(Qp& qp) {
     settle();
     flush();
   }
+}
+
+Result<Qp*> Engine::create_qp(QpSpec spec) {
+  spec.holding = selective_ ? &holding_ : nullptr;
+  Result<Qp*> qp = qps_.create(spec, now_);
+  active_.reserve(qps_.size());
+  later_.reserve(qps_.size());
+  return qp;
 }
 
 void Engine::destroy_qp(Qp& qp) {

@@ -95,10 +95,7 @@ class Engine {
   void set_link_up(bool up) { link_up_ = up; }
 
   /// `spec.holding` is the engine's affair.
-  Result<Qp*> create_qp(QpSpec spec) {
-    spec.holding = selective_ ? &holding_ : nullptr;
-    return qps_.create(spec, now_);
-  }
+  Result<Qp*> create_qp(QpSpec spec);
   /// The QP's completions stay in their CQs; see CompletionQueue::purge.
   void destroy_qp(Qp& qp);
   /// Sends what the QP owes its peer, before it ceases to answer: the application has seen the
@@ -129,6 +126,7 @@ class Engine {
   static constexpr size_t kLocalFrames = 256;  // looped back and not yet received; a power of two
 
   void receive();
+  void fetch_qp_of(const Frame& frame);
   void handle(const Frame& frame);
   void deliver(const wire::Packet& packet);
   void take_cnp(const wire::Packet& packet);
@@ -167,6 +165,7 @@ class Engine {
   TimerWheel wheel_;
   Doorbells doorbells_;
   ActiveList active_;
+  ActiveList later_;  // those that wait for the next poll, while the others are served
   Instant now_;
   bool same_thread_ = true;
   bool link_up_ = true;
@@ -186,6 +185,7 @@ class Engine {
   size_t local_tail_ = 0;
 
   const Frame* handled_ = nullptr;  // the one that is on its way in
+  const Qp* fetched_qp_ = nullptr;  // whose state was asked for last in this burst
 
   EngineCounters counters_;
   QpCounters destroyed_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/prefetch.h"
+
 namespace roce {
 namespace {
 
@@ -42,6 +44,18 @@ Qp::Qp(uint32_t qpn, const QpSpec& spec)
   if (spec.line_rate > 0) {
     core_.rate = std::make_unique<RateControl>(spec.line_rate);
   }
+}
+
+void Qp::prefetch() const {
+  prefetch_object(schedule);
+  prefetch_object(core_);
+  send_queue_.prefetch();
+  recv_queue_.prefetch();
+  prefetch_object(window_);
+  prefetch_object(requester_);
+  prefetch_object(completer_);
+  prefetch_object(receiver_);
+  prefetch_object(responder_);
 }
 
 void Qp::reset() {

@@ -49,9 +49,9 @@ class Qp;
 struct QpSchedule {
   uint32_t id = 0;            ///< dense; names the QP's timer
   Instant timer = kNever;     ///< when its timer is armed to fire; not later than deadline()
-  bool active = false;        ///< in the list of QPs to serve
+  uint32_t place = 0;         ///< in the list of QPs to serve
+  bool active = false;        ///< it is in there
   bool failure_told = false;  ///< the port knows of its failure, or there was none
-  Qp* next_active = nullptr;
   Qp* next_rung = nullptr;
   std::atomic<bool> rung{false};  ///< a doorbell has not been answered yet
 };
@@ -91,6 +91,13 @@ class Qp {
 
   // --- what the engine calls
 
+  /// Asks for the cache lines that a packet for this QP, or its turn, will touch; then, when those
+  /// have come, for the WQEs that they lead to.
+  void prefetch() const;
+  void prefetch_wqes() const {
+    send_queue_.prefetch_front();
+    recv_queue_.prefetch_front();
+  }
   /// Takes a packet for this QP. Not `none`: it was dropped, for that reason.
   DropReason on_packet(Instant now, const wire::Packet& packet, RegionTable& regions);
   /// A packet for this QP was marked "congestion experienced": its sender is told, but not for

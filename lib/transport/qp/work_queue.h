@@ -54,6 +54,9 @@ class WorkQueue {
   }
   /// The n-th WQE from the oldest on. Requires has(n) or an earlier true answer. Thread: engine.
   Wqe& at(uint32_t n) { return *reinterpret_cast<Wqe*>(&ring_.front(size_t{n} << shift_)); }
+  /// Asks for what the engine touches of the queue; then, when that has come, for its first WQE.
+  void prefetch() const { ring_.prefetch(); }
+  void prefetch_front() const { ring_.prefetch_front(); }
   /// Gives the n oldest slots back to the poster. Thread: engine.
   void release(uint32_t n = 1) { ring_.pop(size_t{n} << shift_); }
   /// Forgets all WQEs; none may be posted meanwhile. Thread: engine.

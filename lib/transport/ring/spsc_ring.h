@@ -7,13 +7,13 @@
 //
 // Memory orders. Every index has one writer; nothing else is shared between the threads.
 //
-//   index       written by  in          order    read by   in            order    pairs to say
-//   published_  producer    publish()   release  consumer  available()   acquire  slots are filled
-//   released_   consumer    pop()       release  producer  free_slots()  acquire  slots are unused
+//   index      written by  in         order    read by   in            order    pairs to say
+//   published  producer    publish()  release  consumer  available()   acquire  slots are filled
+//   released   consumer    pop()      release  producer  free_slots()  acquire  slots are unused
 //
-//   staged_, released_copy_    producer only: plain
-//   head_, published_copy_     consumer only: plain
-//   slots_[i]                  plain: the producer's from the release of the slot to its
+//   staged, released_copy      producer only: plain
+//   head, published_copy       consumer only: plain
+//   slots[i]                   plain: the producer's from the release of the slot to its
 //                              publication, the consumer's from then on
 //
 // SPDX-License-Identifier: BSD-3-Clause
@@ -50,30 +50,35 @@ class alignas(kSharingUnit) SpscRing {
   /// A ring that holds exactly `capacity` elements (1..kMaxCapacity, checked); the only place that
   /// allocates. `first_index` is where the indexes start; only tests need another than 0.
   explicit SpscRing(size_t capacity, uint32_t first_index = 0)
-      : capacity_(checked(capacity)),
-        mask_(static_cast<uint32_t>(std::bit_ceil(capacity) - 1)),
-        slots_(std::make_unique<T[]>(std::bit_ceil(capacity))),
-        staged_(first_index),
-        released_copy_(first_index),
-        published_(first_index),
-        head_(first_index),
-        published_copy_(first_index),
-        released_(first_index) {}
+      : in_{.slots = nullptr,
+            .mask = static_cast<uint32_t>(std::bit_ceil(capacity) - 1),
+            .capacity = checked(capacity),
+            .staged = first_index,
+            .released_copy = first_index,
+            .published = first_index},
+        out_{.slots = nullptr,
+             .mask = in_.mask,
+             .head = first_index,
+             .published_copy = first_index,
+             .released = first_index,
+             .memory = std::make_unique<T[]>(std::bit_ceil(capacity))} {
+    in_.slots = out_.slots = out_.memory.get();
+  }
 
   SpscRing(const SpscRing&) = delete;
   SpscRing& operator=(const SpscRing&) = delete;
 
   /// Thread: any.
-  size_t capacity() const { return capacity_; }
+  size_t capacity() const { return in_.capacity; }
 
   /// Slots that can be filled now, staged ones not counted. May be fewer than really are free, but
   /// never when fewer than `wanted`: only then is the consumer's index read again.
   /// Thread: producer.
   size_t free_slots(size_t wanted = 1) {
-    size_t free = capacity_ - (staged_ - released_copy_);
+    size_t free = in_.capacity - (in_.staged - in_.released_copy);
     if (free < wanted) {
-      released_copy_ = released_.load(std::memory_order_acquire);
-      free = capacity_ - (staged_ - released_copy_);
+      in_.released_copy = out_.released.load(std::memory_order_acquire);
+      free = in_.capacity - (in_.staged - in_.released_copy);
     }
     return free;
   }
@@ -81,15 +86,15 @@ class alignas(kSharingUnit) SpscRing {
   /// The i-th free slot, to be filled in place and then staged. Its old content is arbitrary.
   /// Requires i < the last result of free_slots() less what was staged since. Thread: producer.
   T& slot(size_t i) {
-    ROCE_DCHECK(i < capacity_ - (staged_ - released_copy_));
-    return slots_[(staged_ + static_cast<uint32_t>(i)) & mask_];
+    ROCE_DCHECK(i < in_.capacity - (in_.staged - in_.released_copy));
+    return in_.slots[(in_.staged + static_cast<uint32_t>(i)) & in_.mask];
   }
 
   /// Counts slot(0)..slot(n-1) as filled. The consumer sees them after publish().
   /// Requires n <= the last result of free_slots() less what was staged since. Thread: producer.
   void stage(size_t n) {
-    ROCE_DCHECK(n <= capacity_ - (staged_ - released_copy_));
-    staged_ += static_cast<uint32_t>(n);
+    ROCE_DCHECK(n <= in_.capacity - (in_.staged - in_.released_copy));
+    in_.staged += static_cast<uint32_t>(n);
   }
 
   /// Copies and stages as many of `values` as fit, from the front; returns how many.
@@ -107,22 +112,22 @@ class alignas(kSharingUnit) SpscRing {
   bool push(const T& value) { return push(std::span<const T>(&value, 1)) == 1; }
 
   /// Staged elements that publish() has yet to show. Thread: producer.
-  size_t unpublished() const { return staged_ - published_.load(std::memory_order_relaxed); }
+  size_t unpublished() const { return in_.staged - in_.published.load(std::memory_order_relaxed); }
 
   /// Shows everything staged to the consumer. Thread: producer.
-  void publish() { published_.store(staged_, std::memory_order_release); }
+  void publish() { in_.published.store(in_.staged, std::memory_order_release); }
 
   /// Takes back what was staged since the last publish(), as if it never had been pushed.
   /// Thread: producer.
-  void unstage() { staged_ = published_.load(std::memory_order_relaxed); }
+  void unstage() { in_.staged = in_.published.load(std::memory_order_relaxed); }
 
   /// Published elements that have not been popped. May be fewer than there really are, but never
   /// when fewer than `wanted`: only then is the producer's index read again. Thread: consumer.
   size_t available(size_t wanted = 1) {
-    size_t n = published_copy_ - head_;
+    size_t n = out_.published_copy - out_.head;
     if (n < wanted) {
-      published_copy_ = published_.load(std::memory_order_acquire);
-      n = published_copy_ - head_;
+      out_.published_copy = in_.published.load(std::memory_order_acquire);
+      n = out_.published_copy - out_.head;
     }
     return n;
   }
@@ -130,16 +135,21 @@ class alignas(kSharingUnit) SpscRing {
   /// The i-th oldest element, in place; the consumer's own, to change as well, until popped.
   /// Requires i < the last result of available() less what was popped since. Thread: consumer.
   T& front(size_t i = 0) {
-    ROCE_DCHECK(i < published_copy_ - head_);
-    return slots_[(head_ + static_cast<uint32_t>(i)) & mask_];
+    ROCE_DCHECK(i < out_.published_copy - out_.head);
+    return out_.slots[(out_.head + static_cast<uint32_t>(i)) & out_.mask];
   }
+
+  /// The line with the consumer's indexes, and the one of the oldest element once that has come.
+  /// Thread: consumer.
+  void prefetch() const { __builtin_prefetch(&out_); }
+  void prefetch_front() const { __builtin_prefetch(&out_.slots[out_.head & out_.mask]); }
 
   /// Gives the n oldest elements' slots back to the producer.
   /// Requires n <= the last result of available() less what was popped since. Thread: consumer.
   void pop(size_t n = 1) {
-    ROCE_DCHECK(n <= published_copy_ - head_);
-    head_ += static_cast<uint32_t>(n);
-    released_.store(head_, std::memory_order_release);
+    ROCE_DCHECK(n <= out_.published_copy - out_.head);
+    out_.head += static_cast<uint32_t>(n);
+    out_.released.store(out_.head, std::memory_order_release);
   }
 
  private:
@@ -148,19 +158,30 @@ class alignas(kSharingUnit) SpscRing {
     return static_cast<uint32_t>(capacity);
   }
 
-  // Constant after construction: shared for reading.
-  const uint32_t capacity_;
-  const uint32_t mask_;
-  const std::unique_ptr<T[]> slots_;
+  // All that a thread touches of the ring itself is in its own two lines, of which the other thread
+  // reads but the published index; what never changes is there twice. A queue pair has two rings,
+  // and with thousands of those each further line is a cache miss a message.
+  //
+  // Indexes grow without bound and wrap at 2^32; differences of two are exact.
+  struct alignas(kSharingUnit) Producer {
+    T* slots;
+    uint32_t mask;
+    uint32_t capacity;
+    uint32_t staged;
+    uint32_t released_copy;
+    std::atomic<uint32_t> published;
+  };
+  struct alignas(kSharingUnit) Consumer {
+    T* slots;
+    uint32_t mask;
+    uint32_t head;
+    uint32_t published_copy;
+    std::atomic<uint32_t> released;
+    std::unique_ptr<T[]> memory;
+  };
 
-  // Indexes grow without bound and wrap at 2^32; differences of two are exact. Each side's private
-  // ones are apart from the one it shares, so that the other side's polling does not slow staging.
-  alignas(kSharingUnit) uint32_t staged_;
-  uint32_t released_copy_;
-  alignas(kSharingUnit) std::atomic<uint32_t> published_;
-  alignas(kSharingUnit) uint32_t head_;
-  uint32_t published_copy_;
-  alignas(kSharingUnit) std::atomic<uint32_t> released_;
+  Producer in_;
+  Consumer out_;
 };
 
 }  // namespace roce
