@@ -29,7 +29,8 @@ class Bursts {
  public:
   Bursts(ibv_wr_opcode opcode, uint32_t size, uint32_t count)
       : link_({.mtu = 4200, .buffers = 1024, .queue = 512}),
-        sides_{Side(link_, clock_, 0, {}), Side(link_, clock_, 1, {})},
+        sides_{Side(link_.a(), link_.b(), clock_, 0, {}),
+               Side(link_.b(), link_.a(), clock_, 1, {})},
         qps_{sides_[0].create_qp(), sides_[1].create_qp()},
         receives_(opcode == IBV_WR_SEND ? count : 0),
         send_list_(count),

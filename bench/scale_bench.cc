@@ -31,7 +31,8 @@ class ManyPairs {
  public:
   explicit ManyPairs(uint32_t count)
       : link_({.mtu = 4200, .buffers = 1024, .queue = 512}),
-        sides_{Side(link_, clock_, 0, extent(count)), Side(link_, clock_, 1, extent(count))} {
+        sides_{Side(link_.a(), link_.b(), clock_, 0, extent(count)),
+               Side(link_.b(), link_.a(), clock_, 1, extent(count))} {
     for (auto& end : qps_) {
       end.reserve(count);
     }
@@ -140,7 +141,13 @@ void life_of_a_qp(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK(random_qp)->Name("scale/write_64B")->ArgName("qps")->Arg(1)->Arg(32)->Arg(1000)->Arg(10'000);
+BENCHMARK(random_qp)
+    ->Name("scale/write_64B")
+    ->ArgName("qps")
+    ->Arg(1)
+    ->Arg(32)
+    ->Arg(1000)
+    ->Arg(10'000);
 BENCHMARK(random_qp)
     ->Name("scale/write_64B")
     ->ArgName("qps")
