@@ -30,7 +30,7 @@ class SendWindowTest : public testing::Test {
   }
 
   SendQueue queue_{8, 0};
-  SendWindow window_{queue_};
+  SendWindow window_{queue_, 64};
 };
 
 TEST_F(SendWindowTest, PsnsWrapInsideAMessage) {
@@ -55,6 +55,50 @@ TEST_F(SendWindowTest, AfterARewindAnAckOfTheOriginalIsStillBelieved) {
   EXPECT_EQ(window_.next(), Psn(0)) << "what was acknowledged is not sent again";
   window_.acknowledge_up_to(Psn(1));
   EXPECT_EQ(window_.next(), Psn(1));
+}
+
+TEST_F(SendWindowTest, IsHalvedAtEachLossAndGrowsByOneAWindow) {
+  send(SendOpcode::send, 100, 31);
+  EXPECT_TRUE(window_.has_room());
+  window_.narrow();
+  window_.narrow();
+  EXPECT_FALSE(window_.has_room()) << "16 of 64";
+  window_.acknowledge_up_to(window_.una() + 15);
+  EXPECT_FALSE(window_.has_room()) << "16 under way";
+  window_.widen(15);
+  EXPECT_FALSE(window_.has_room()) << "no whole window has arrived yet";
+  window_.widen(1);
+  EXPECT_TRUE(window_.has_room()) << "17";
+  window_.sent_up_to(window_.next() + 1);
+  EXPECT_FALSE(window_.has_room());
+  window_.open_fully();
+  EXPECT_TRUE(window_.has_room());
+}
+
+TEST_F(SendWindowTest, IsNeverNarrowerThanEight) {
+  send(SendOpcode::send, 100, 7);
+  for (int i = 0; i < 10; ++i) {
+    window_.narrow();
+  }
+  EXPECT_TRUE(window_.has_room());
+  window_.sent_up_to(window_.next() + 1);
+  EXPECT_FALSE(window_.has_room());
+}
+
+TEST_F(SendWindowTest, AsksForFourAcknowledgementsAWindowHoweverNarrow) {
+  const auto asked = [this](uint32_t psns) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < psns; ++i) {
+      n += window_.wants_ack(Psn(i)) ? 1 : 0;
+    }
+    return n;
+  };
+  EXPECT_EQ(asked(64), 4u);
+  window_.narrow();
+  EXPECT_EQ(asked(32), 4u);
+  window_.narrow();
+  window_.narrow();
+  EXPECT_EQ(asked(8), 4u);
 }
 
 TEST_F(SendWindowTest, ReadsAreCountedInFlightFromTheirRequestToTheirRetirement) {

@@ -12,6 +12,7 @@ constexpr uint32_t kPacket = 1024;
 
 struct Outcome {
   uint64_t lost = 0;  // both ways
+  uint64_t delayed = 0;
   uint64_t retransmitted = 0;
   uint64_t timeouts = 0;
   uint64_t early = 0;
@@ -44,6 +45,7 @@ Outcome write_many(const RigOptions& options, uint32_t count, uint32_t packets =
   EXPECT_TRUE(finished) << rig.a.done.size() << " of " << count;
   Outcome o;
   o.lost = rig.pair.faults(0).lost + rig.pair.faults(1).lost;
+  o.delayed = rig.pair.faults(0).delayed + rig.pair.faults(1).delayed;
   const QpCounters counters = rig.pair.device(0).qp_counters();
   o.retransmitted = counters.retransmitted;
   o.timeouts = counters.timeouts;
@@ -66,6 +68,36 @@ TEST(Recovery, PeerThatKeepsNothingGetsWhatItNeeds) {
   const Outcome drops = write_many(options_for({.loss = 0.01, .seed = 7}, 512, 0), 5'000);
   EXPECT_GT(drops.retransmitted, keeps.retransmitted * 4);
   EXPECT_EQ(drops.timeouts, 0U);
+}
+
+TEST(Recovery, PeerThatKeepsNothingIsNotTakenForOneThatDoes) {
+  for (const uint64_t seed : {1U, 2U, 3U}) {
+    for (const double loss : {0.001, 0.01}) {
+      // More than a window is posted. Late packets make the sender suspect losses where there are
+      // none. One packet a NAK is how a peer that keeps is served.
+      const FaultConfig faults{.loss = loss,
+                               .delay = 0.001,
+                               .delay_min = Duration::from_us(300),
+                               .delay_max = Duration::from_us(600),
+                               .seed = seed};
+      const Outcome o = write_many(options_for(faults, 512, 0), 1'000, 16);
+      EXPECT_GT(o.lost, 0U);
+      EXPECT_LE(o.naks, 2 * (o.lost + o.delayed) + 10)
+          << "at a loss of " << loss << ", seed " << seed;
+      EXPECT_EQ(o.timeouts, 0U) << "at a loss of " << loss << ", seed " << seed;
+    }
+  }
+}
+
+TEST(Recovery, PeerThatKeepsNothingHasLittleSentTwice) {
+  // A loss costs what is under way behind it, so less has to be under way when losses are many.
+  const uint64_t packets = 16'000;
+  EXPECT_LE(
+      write_many(options_for({.loss = 0.001, .seed = 7}, 512, 0), packets / 16, 16).retransmitted,
+      packets / 10);
+  EXPECT_LE(
+      write_many(options_for({.loss = 0.01, .seed = 7}, 512, 0), packets / 16, 16).retransmitted,
+      packets / 3);
 }
 
 TEST(Recovery, ReorderingAloneMakesNobodySendAgain) {

@@ -48,7 +48,8 @@ constexpr uint8_t kRetryForEver = 7;  // of rnr_retry only; retry_cnt 7 is seven
 
 void Completer::reset() {
   gap_noted_ = false;
-  retries_ = rnr_retries_ = probes_ = rewinds_ = 0;
+  retries_ = rnr_retries_ = probes_ = rewinds_ = single_steps_ = 0;
+  reported_ = false;
   peer_ = Peer::unknown;
 }
 
@@ -57,7 +58,9 @@ DropReason Completer::on_response(Instant now, const wire::Packet& packet,
   if (!window_.outstanding(packet.psn)) {
     return DropReason::ghost_response;
   }
+  const Psn before = window_.una();
   const DropReason reason = take(now, packet, regions);
+  window_.widen(SendWindow::distance(before, window_.una()));
   window_.round_trip().acknowledged(window_.una(), now);
   if (window_.repairing() && window_.una() != window_.repair_psn()) [[unlikely]] {
     window_.repair_answered(now);

@@ -59,6 +59,7 @@ class Completer {
   void retry(Instant now, PeerConduct heard);
   void repair(Instant now);
   void judge_peer(Instant now, Psn repaired, bool acknowledged);
+  void go_back();
   void probe(Instant now);
   Instant probe_deadline() const;
   void note_progress(Instant now);
@@ -75,7 +76,8 @@ class Completer {
   const bool selective_;
   Peer peer_ = Peer::unknown;
   uint8_t probes_ = 0;        // repairs since the last progress that silence alone was the cause of
-  uint8_t single_steps_ = 0;  // probes in a row that moved the peer by just one packet
+  bool reported_ = false;     // the peer itself said that the packet under repair is missing
+  uint8_t single_steps_ = 0;  // repairs in a row that moved the peer by just one packet
   uint8_t rewinds_ = 0;       // losses for which all was sent again, since the peer was last judged
   uint8_t retries_ = 0;       // used since the last progress
   uint8_t rnr_retries_ = 0;

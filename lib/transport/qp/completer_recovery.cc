@@ -2,6 +2,7 @@
 // NAK, after silence, after the ACK timeout (docs/rules.md Q3, Q4, Q12, Q13).
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <utility>
 
 #include "qp/completer.h"
 #include "wire/syndrome.h"
@@ -14,6 +15,11 @@ namespace {
 constexpr Duration kStall = Duration::from_us(100);
 /// Repairs that silence may cause before only the ACK timeout is left; each waits twice as long.
 constexpr uint8_t kMostProbes = 6;
+/// Probes in a row that move the peer by one packet only; once is no proof, the probe may have come
+/// for nothing.
+constexpr uint8_t kProbesBeforeGoingBack = 2;
+/// NAKs in a row that move the peer by one packet only, before it is put on trial again.
+constexpr uint8_t kNaksBeforeDoubt = 4;
 /// A peer that drops what comes too early is asked anew after so many losses.
 constexpr uint8_t kRewindsBeforeDoubt = 32;
 
@@ -64,13 +70,16 @@ void Completer::repair(Instant now) {
       rewinds_ = 0;
       peer_ = Peer::unknown;
     }
+    window_.narrow();
     retry(now, PeerConduct::naks);
     return;
   }
   if (window_.repairing() && window_.repair_psn() == window_.una()) {
+    reported_ = true;
     return;  // a duplicate of a NAK that has been acted on
   }
   if (count_retry(PeerConduct::naks)) {
+    reported_ = true;
     window_.ask_repair(peer_ == Peer::unknown);
     window_.restart_timer(now);
   }
@@ -81,10 +90,14 @@ void Completer::repair(Instant now) {
 void Completer::judge_peer(Instant now, Psn repaired, bool acknowledged) {
   const bool on_trial = window_.waits_for_repair();
   const bool repeated = window_.repair_tries() > 1;
+  const bool reported = std::exchange(reported_, false);
   window_.repair_answered(now);
   if (window_.una() != repaired + 1) {
-    peer_ = Peer::keeps;
     single_steps_ = 0;
+    if (reported) {  // else nothing may have been missing
+      peer_ = Peer::keeps;
+      window_.open_fully();
+    }
     if (acknowledged && repeated && window_.una() != window_.repair_end()) {
       // The answer to the first repair was lost, and it was the NAK for the next gap: a peer says
       // that only once.
@@ -95,12 +108,24 @@ void Completer::judge_peer(Instant now, Psn repaired, bool acknowledged) {
   if (window_.una() == window_.repair_end()) {
     return;
   }
-  // Not on trial, it was a probe, and perhaps one that came for nothing: once is no proof.
-  if (on_trial || (acknowledged && ++single_steps_ == 2)) {
+  ++single_steps_;
+  if (acknowledged && reported && !repeated) {
+    peer_ = Peer::drops;  // it had got a later packet, and now says that it has none
+    go_back();
+  } else if (on_trial || (acknowledged && single_steps_ >= kProbesBeforeGoingBack)) {
+    go_back();
+  } else if (single_steps_ >= kNaksBeforeDoubt) {
     single_steps_ = 0;
-    peer_ = acknowledged && on_trial ? Peer::drops : peer_;
-    window_.rewind();
+    peer_ = Peer::unknown;
   }
+}
+
+void Completer::go_back() {
+  single_steps_ = 0;
+  if (peer_ == Peer::drops) {
+    window_.narrow();
+  }
+  window_.rewind();
 }
 
 /// Silence: the last packets, their ACK, or a repair may have been lost. One packet makes the peer
@@ -108,6 +133,7 @@ void Completer::judge_peer(Instant now, Psn repaired, bool acknowledged) {
 void Completer::probe(Instant now) {
   ++probes_;
   ++core_.counters.early_retransmits;
+  reported_ = reported_ && window_.repairing();
   window_.ask_repair(window_.waits_for_repair());
   window_.set_silent_since(now);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -72,13 +71,8 @@ uint32_t psns_for(const SendWqe& wqe, uint32_t pmtu_shift) {
 
 }  // namespace
 
-Requester::Requester(QpCore& core, SendQueue& queue, SendWindow& window, uint32_t window_packets)
-    : core_(core),
-      queue_(queue),
-      window_(window),
-      window_packets_(window_packets),
-      // Often enough that the window never waits for an ACK nobody asked for.
-      ack_interval_mask_(std::bit_floor(std::max(window_packets / 4, 1u)) - 1) {}
+Requester::Requester(QpCore& core, SendQueue& queue, SendWindow& window)
+    : core_(core), queue_(queue), window_(window) {}
 
 void Requester::reset() {
   fault_.reset();
@@ -88,10 +82,8 @@ void Requester::reset() {
 
 bool Requester::may_send(Instant now) const {
   const QpState state = core_.now_in();
-  // While a packet is missing, nothing behind it is acknowledged: a peer that keeps that gets more.
-  const uint32_t window = window_.repairing() ? 2 * window_packets_ : window_packets_;
   // Nobody acknowledges UC and UD: there is no window.
-  const bool open = core_.type != QpType::rc || window_.in_flight() < window;
+  const bool open = core_.type != QpType::rc || window_.has_room();
   return open && !window_.waits_for_repair() && core_.pace_allows(now) &&
          (state == QpState::rts || state == QpState::sqd) && now >= window_.hold_until();
 }
@@ -326,8 +318,7 @@ void Requester::send_flush(Step& step, const SendWqe& wqe) {
 }
 
 bool Requester::ack_wanted(Psn psn, bool last) const {
-  return last || repairing_ || (psn.value() & ack_interval_mask_) == ack_interval_mask_ ||
-         window_.in_flight() + 1 == window_packets_;
+  return last || repairing_ || window_.wants_ack(psn);
 }
 
 void Requester::note_sent(Instant now, Psn up_to, bool asks) {

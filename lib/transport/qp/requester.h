@@ -16,8 +16,7 @@ namespace roce {
 
 class Requester {
  public:
-  /// `window_packets`: PSNs that may be unacknowledged, 1..2^22.
-  Requester(QpCore& core, SendQueue& queue, SendWindow& window, uint32_t window_packets);
+  Requester(QpCore& core, SendQueue& queue, SendWindow& window);
 
   void reset();
 
@@ -53,8 +52,6 @@ class Requester {
   QpCore& core_;
   SendQueue& queue_;
   SendWindow& window_;
-  uint32_t window_packets_;
-  uint32_t ack_interval_mask_;
   // Where in the SGE list the packet `cursor_psn_` starts: spares the walk from the list's head.
   std::optional<Psn> cursor_psn_;
   SgePosition cursor_;

@@ -6,10 +6,14 @@
 // una: oldest unacknowledged PSN. next: PSN to be sent next. high: one past the highest PSN ever
 // sent, so that an ACK for an original is still believed after a rewind. end: one past the last PSN
 // given to a WQE. WQEs are counted from the oldest one in the send queue.
+//
+// How many PSNs may be under way is the configured number, and less for a peer that keeps nothing
+// behind a loss: all that was under way there is lost with it.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "base/check.h"
@@ -22,7 +26,10 @@ namespace roce {
 
 class SendWindow {
  public:
-  explicit SendWindow(SendQueue& queue) : queue_(queue) {}
+  /// `packets`: PSNs that may be unacknowledged, 1..2^22.
+  SendWindow(SendQueue& queue, uint32_t packets) : queue_(queue), packets_(packets) {
+    set_limit(packets);
+  }
 
   /// Starts afresh at `start`; the queue must be empty.
   void reset(Psn start) {
@@ -31,12 +38,15 @@ class SendWindow {
     hold_until_ = {};
     end_repair();
     round_trip_.reset();
+    set_limit(packets_);
   }
 
   Psn una() const { return una_; }
   Psn next() const { return next_; }
   Psn high() const { return high_; }
   Psn end() const { return end_; }
+  static uint32_t distance(Psn from, Psn to) { return (to.value() - from.value()) & Psn::kMask; }
+
   /// PSNs sent and not acknowledged.
   uint32_t in_flight() const { return distance(una_, next_); }
   /// True for a PSN that was sent at some time and is not acknowledged.
@@ -53,6 +63,14 @@ class SendWindow {
 
   // --- for the requester
 
+  /// Another PSN may be sent. While a packet is missing, nothing behind it is acknowledged: a peer
+  /// that keeps that gets twice as much.
+  bool has_room() const { return in_flight() < (repairing() ? 2 * limit_ : limit_); }
+  /// An ACK is to be asked for with this PSN, so that the window never waits for one nobody asked
+  /// for.
+  bool wants_ack(Psn psn) const {
+    return (psn.value() & ack_interval_mask_) == ack_interval_mask_ || in_flight() + 1 == limit_;
+  }
   /// Nothing is left to be sent, of what has been posted.
   bool all_sent() const { return next_ == end_ && !queue_.has(admitted_); }
   /// The WQE that next() belongs to; nullptr when all admitted ones have been sent.
@@ -128,6 +146,23 @@ class SendWindow {
     round_trip_.cancel();
   }
 
+  // --- how much may be under way, when the peer keeps nothing
+
+  /// A loss has cost all that was under way behind it.
+  void narrow() { set_limit(std::max(limit_ / 2, std::min(packets_, kNarrowest))); }
+  /// `acknowledged` PSNs arrived.
+  void widen(uint32_t acknowledged) {
+    if (limit_ == packets_) [[likely]] {
+      return;
+    }
+    arrived_ += acknowledged;
+    if (arrived_ >= limit_) {
+      set_limit(limit_ + 1);
+    }
+  }
+  /// The peer keeps what comes behind a loss.
+  void open_fully() { set_limit(packets_); }
+
   // --- repair: the packet at una() alone is sent again, in front of what is next
 
   enum class Repair : uint8_t { none, due, sent };
@@ -186,7 +221,13 @@ class SendWindow {
   const RoundTrip& round_trip() const { return round_trip_; }
 
  private:
-  static uint32_t distance(Psn from, Psn to) { return (to.value() - from.value()) & Psn::kMask; }
+  static constexpr uint32_t kNarrowest = 8;
+
+  void set_limit(uint32_t limit) {
+    limit_ = limit;
+    arrived_ = 0;
+    ack_interval_mask_ = std::bit_floor(std::max(limit / 4, 1u)) - 1;
+  }
 
   void check() const {
     ROCE_DCHECK(distance(una_, next_) <= distance(una_, high_) &&
@@ -195,6 +236,10 @@ class SendWindow {
   }
 
   SendQueue& queue_;
+  const uint32_t packets_;
+  uint32_t limit_ = 0;
+  uint32_t ack_interval_mask_ = 0;
+  uint32_t arrived_ = 0;  // since the limit was last changed, while it is below packets_
   Psn una_;
   Psn next_;
   Psn high_;
