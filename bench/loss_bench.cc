@@ -48,7 +48,7 @@ class Stream {
   }
 
   /// Until one more WRITE is complete, and posts another. False when one failed.
-  bool run() {
+  [[gnu::noinline]] bool run() {
     for (;;) {
       sides_[0].device->poll();
       sides_[1].device->poll();
