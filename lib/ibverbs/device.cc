@@ -40,6 +40,7 @@ int fill_port(uint8_t port_num, ibv_port_attr& attr) {
   attr.phys_state = attr.state == IBV_PORT_ACTIVE ? kLinkUp : kLinkPolling;
   attr.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
   attr.max_vl_num = 1;
+  attr.lid = own_lid();
   return 0;
 }
 

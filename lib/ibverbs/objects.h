@@ -15,6 +15,7 @@
 #include <infiniband/verbs.h>
 #include <roce/verbs.h>
 
+#include "local_id.h"
 #include "process.h"
 #include "real.h"
 
@@ -138,11 +139,12 @@ inline Context& context_of(ibv_context* context) {
                                      offsetof(verbs_context, context));
 }
 
-/// The address as uroce takes it: programs set bits of the flow label that no header has room for,
-/// and expect them to be ignored.
-inline ibv_ah_attr plain(ibv_ah_attr attr) {
-  attr.grh.flow_label &= 0xfffff;
-  return attr;
+/// The address as uroce takes it: by GID, and without the bits of the flow label that no header has
+/// room for; programs set them and expect them to be ignored.
+inline ibv_ah_attr plain(const ibv_ah_attr& attr) {
+  ibv_ah_attr plain = with_gid(attr);
+  plain.grh.flow_label &= 0xfffff;
+  return plain;
 }
 
 /// What failing calls that return a pointer do.

@@ -9,7 +9,7 @@ import dropin
 
 COMMON = ("-g", 1, "-n", 100)
 CASES = {
-    "ibv_rc_pingpong": ((), ("-c",), ("-e",), ("-t",), ("-N", "-c"), ("-e", "-c", "-t"),
+    "ibv_rc_pingpong": ((), ("-c",), ("-e",), ("-t",), ("-N", "-c"), ("-e", "-c"),
                         ("-s", 100_000, "-c", "-m", 4096)),
     "ibv_uc_pingpong": ((), ("-c",), ("-e", "-c"), ("-s", 100_000, "-c")),
     "ibv_ud_pingpong": ((), ("-c",), ("-e", "-c"), ("-s", 1024, "-c")),
@@ -39,6 +39,13 @@ class Pingpongs(dropin.DropinTest):
     def test_srq(self):
         self.run_cases("ibv_srq_pingpong")
 
+    def test_peers_that_know_nothing_but_lids_meet(self):
+        for program in CASES:
+            with self.subTest(program=program):
+                self.setUp()
+                client, _ = self.run_pair(program, "-n", 100)
+                self.assertRegex(client.out, "local address: +LID 0x0002,")
+
     def test_xrc_is_refused_cleanly(self):
         ended = self.run_alone("ibv_xsrq_pingpong", "-g", 1)
         self.assertEqual(ended.code, 1, ended)
@@ -59,6 +66,14 @@ class Device(dropin.DropinTest):
                         r"GID\[\s*1\]:\s+::ffff:192.0.2.1, RoCE v2", r"max_mtu:\s+4096",
                         r"atomic_cap:\s+ATOMIC_HCA"):
             self.assertRegex(ended.out, pattern)
+
+    def test_the_lid_is_what_the_address_has_beside_its_network(self):
+        for address, lid in (("192.0.2.9", 9), ("10.1.2.3/16", 0x0203), ("10.1.2.3/8", 0),
+                             ("192.168.255.1/16", 0)):
+            with self.subTest(address=address):
+                ended = self.run_alone("ibv_devinfo",
+                                       run=(dropin.UROCE, "run", "--gid-ip", address, "--"))
+                self.assertRegex(ended.out, fr"port_lid:\s+{lid}\n", ended)
 
     def test_asyncwatch_is_told_of_a_peer_that_comes(self):
         watch = self.launch(*dropin.RUN, "ibv_asyncwatch")

@@ -112,6 +112,8 @@ class Running:
 class PairTest(unittest.TestCase):
     """Test cases that start servers and clients on a wire of their own."""
 
+    port_flag = "-p"  # of the program, for the TCP port at which the two ends meet
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="uroce-e2e-")
         self.addCleanup(folder.cleanup)
@@ -129,7 +131,7 @@ class PairTest(unittest.TestCase):
 
     def start_server(self, program, *arguments, **options):
         """A server that listens."""
-        server = self.launch(program, "-p", self.port, *arguments, **options)
+        server = self.launch(program, self.port_flag, self.port, *arguments, **options)
         limit = time.monotonic() + START_LIMIT_S
         while not is_listening(self.port, f"/proc/{server.process.pid}/net"):
             if not server.alive() or time.monotonic() > limit:
@@ -138,7 +140,7 @@ class PairTest(unittest.TestCase):
         return server
 
     def start_client(self, program, *arguments, host="localhost", **options):
-        return self.launch(program, "-p", self.port, *arguments, host, **options)
+        return self.launch(program, self.port_flag, self.port, *arguments, host, **options)
 
     def start_pair(self, program, *arguments, client=(), server=(), **options):
         """(client, server), both running."""
