@@ -13,19 +13,22 @@ QUIET = {"UCX_LOG_LEVEL": "error", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 @needs("ucx_perftest")
 class Ucx(dropin.DropinTest):
+    def run_test(self, transports, test):
+        self.environment |= {"UCX_TLS": transports, "UCX_NET_DEVICES": "uroce0:1",
+                             "UCX_IB_GID_INDEX": "1", **QUIET}
+        server = self.start_server("ucx_perftest", inside=dropin.RUN)
+        client = self.launch(*dropin.RUN, "ucx_perftest", "-p", self.port, "127.0.0.1",
+                             "-t", test, "-n", 200, "-w", 20, "-s", 1024, "-f")
+        ended = client.end(dropin.LIMIT_S)
+        self.good_ends(ended, server.end(30))
+        dropin.report(f"ucx_perftest {transports} {test}",
+                      " ".join(ended.out.splitlines()[-1].split()))
+
     def run_tests(self, transports):
         for test in TESTS:
             with self.subTest(test=test):
                 self.setUp()
-                self.environment |= {"UCX_TLS": transports, "UCX_NET_DEVICES": "uroce0:1",
-                                     "UCX_IB_GID_INDEX": "1", **QUIET}
-                server = self.start_server("ucx_perftest", inside=dropin.RUN)
-                client = self.launch(*dropin.RUN, "ucx_perftest", "-p", self.port, "127.0.0.1",
-                                     "-t", test, "-n", 200, "-w", 20, "-s", 1024, "-f")
-                ended = client.end(dropin.LIMIT_S)
-                self.good_ends(ended, server.end(30))
-                dropin.report(f"ucx_perftest {transports} {test}",
-                              " ".join(ended.out.splitlines()[-1].split()))
+                self.run_test(transports, test)
 
     def test_info_lists_the_device(self):
         ended = self.run_alone("ucx_info", "-d")
