@@ -179,6 +179,18 @@ bool Endpoint::link_up() {
   return state_->device->link_up();
 }
 
+void Endpoint::linger() {
+  constexpr timespec kNap{0, 500'000};
+  const Instant until = state_->device->peers_may_ask_until();
+  while (now() < until && link_up()) {
+    if (state_->config.engine.drive == Drive::rtc) {
+      poll();
+    } else {
+      nanosleep(&kNap, nullptr);
+    }
+  }
+}
+
 FaultSummary Endpoint::faults() const {
   FaultSummary summary;
   if (state_->faulty != nullptr) {

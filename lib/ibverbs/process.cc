@@ -70,6 +70,14 @@ Process::Process() {
                 kDeviceName);
 }
 
+/// Programs end when they have got what they wait for; their peer may not know yet that its last
+/// message has arrived.
+Process::~Process() {
+  if (endpoint_ != nullptr) {
+    endpoint_->linger();
+  }
+}
+
 Result<Config> Process::load() {
   ConfigSources sources;
   sources.environment = process_environment();

@@ -20,6 +20,8 @@ namespace roce::ibv {
 class Process {
  public:
   static Process& get();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
   /// The device as ibv_get_device_list shows it; nothing is opened for that.
   ibv_device* device() { return &device_; }
@@ -63,6 +65,7 @@ class Process {
 
  private:
   Process();
+  ~Process();
   Result<Config> load();
   Status open_at_any_side(const Config& config);
 

@@ -202,6 +202,12 @@ bool Device::link_up() {
   return up;
 }
 
+Instant Device::peers_may_ask_until() const {
+  Instant until;
+  state_->driver.run([&] { until = state_->engine.peers_may_ask_until(); });
+  return until;
+}
+
 EngineCounters Device::counters() const {
   EngineCounters counters;
   state_->driver.run([&] { counters = state_->engine.counters(); });

@@ -46,6 +46,13 @@ class Pingpongs(dropin.DropinTest):
                 client, _ = self.run_pair(program, "-n", 100)
                 self.assertRegex(client.out, "local address: +LID 0x0002,")
 
+    def test_a_lossy_wire(self):
+        run = (dropin.UROCE, "run", "--fault", "loss=1%,reorder=1%", "--")
+        for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
+            with self.subTest(program=program):
+                self.setUp()
+                self.run_pair(program, "-g", 1, "-c", run=run)
+
     def test_xrc_is_refused_cleanly(self):
         ended = self.run_alone("ibv_xsrq_pingpong", "-g", 1)
         self.assertEqual(ended.code, 1, ended)

@@ -21,12 +21,6 @@ namespace {
 constexpr size_t kFramesAhead = 4;
 constexpr size_t kQpsAhead = 2;
 
-/// The key itself must agree; its upper bit tells full members from limited ones, of which two may
-/// not talk to each other.
-constexpr bool pkeys_match(uint16_t a, uint16_t b) {
-  return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
-}
-
 /// The destination QPN, if `frame` is a RoCEv2 packet without VLAN tag and IP options; else
 /// anything. A hint for fetching what the parsed packet will lead to.
 uint32_t peek_dest_qp(std::span<const uint8_t> frame) {
@@ -160,7 +154,11 @@ void Engine::deliver(const wire::Packet& packet) {
   }
   Qp* const qp = qps_.find(packet.dest_qp);
   if (qp == nullptr) {
-    drop(DropReason::unknown_qpn);
+    if (farewells_.take(now_, packet)) {
+      ++counters_.rcvd_packets;
+    } else {
+      drop(DropReason::unknown_qpn);
+    }
     return;
   }
   hand_over(*qp, packet);
@@ -216,7 +214,7 @@ DropReason Engine::judge(const Qp& qp, const wire::Packet& packet) const {
     const bool to_us = addresses_.owns(packet.destination_gid());
     return to_us ? DropReason::wrong_source : DropReason::wrong_destination;
   }
-  return pkeys_match(packet.pkey, qp.core().pkey) ? DropReason::none : DropReason::pkey;
+  return wire::pkeys_match(packet.pkey, qp.core().pkey) ? DropReason::none : DropReason::pkey;
 }
 
 void Engine::hand_over(Qp& qp, const wire::Packet& packet) {

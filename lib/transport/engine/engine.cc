@@ -95,7 +95,8 @@ bool Engine::poll(Instant now) {
 }
 
 Instant Engine::next_event(Instant now) const {
-  if (!active_.empty() || ready_ > 0 || local_head_ != local_tail_ || link_.wants_tx()) {
+  if (!active_.empty() || ready_ > 0 || local_head_ != local_tail_ || link_.wants_tx() ||
+      farewells_.wants_tx()) {
     return now;
   }
   return std::min({wheel_.next_expiry(), link_.deadline(), port_.next_event()});
@@ -128,7 +129,7 @@ void Engine::take_doorbells() {
 }
 
 void Engine::settle() {
-  if (active_.empty() && !link_.wants_tx()) {
+  if (active_.empty() && !link_.wants_tx() && !farewells_.wants_tx()) {
     return;
   }
   // Back-pressure: while the port has yet to take what is built, nothing more is built. Timers,
@@ -140,6 +141,10 @@ void Engine::settle() {
     pull_link_frames();
   }
   Step step(now_, regions_, {tx_.data() + ready_, may_build ? blank_ - ready_ : 0});
+  if (farewells_.wants_tx()) [[unlikely]] {
+    step.allow(kTxBurst);
+    farewells_.pull(step);
+  }
   while (!active_.empty()) {
     if (const Qp* const soon = active_.peek(kQpsAhead)) {
       soon->prefetch();
@@ -166,7 +171,7 @@ void Engine::settle() {
 
 /// Lets the QP build packets and reports what has become of it. True when it wants another turn.
 bool Engine::serve(Qp& qp, Step& step) {
-  const bool local = !port_loops_back_ && qp.may_loop_back();
+  const bool local = loops_back(qp);
   const size_t first = step.used();
   step.allow(local ? std::min(kQuantum, local_room()) : kQuantum);
   qp.pull(step);
@@ -275,8 +280,21 @@ void Engine::destroy_qp(Qp& qp) {
   active_.remove(qp);
   wheel_.disarm(qp.schedule.id);
   add(destroyed_, qp.core().counters);
+  if (!loops_back(qp)) {
+    farewells_.add(qp, now_);
+  }
   qps_.destroy(qp, now_);
   release_held();
+}
+
+Instant Engine::peers_may_ask_until() const {
+  Instant latest = farewells_.until();
+  qps_.for_each([&](const Qp& qp) {
+    if (!loops_back(qp)) {
+      latest = std::max(latest, now_ + Farewells::patience(qp));
+    }
+  });
+  return latest;
 }
 
 Status Engine::join_group(Qp& qp, const Gid& group) {

@@ -20,6 +20,7 @@
 #include "engine/active_list.h"
 #include "engine/counters.h"
 #include "engine/doorbells.h"
+#include "engine/farewells.h"
 #include "engine/multicast_table.h"
 #include "engine/qp_table.h"
 #include "engine/timer_wheel.h"
@@ -96,8 +97,12 @@ class Engine {
 
   /// `spec.holding` is the engine's affair.
   Result<Qp*> create_qp(QpSpec spec);
-  /// The QP's completions stay in their CQs; see CompletionQueue::purge.
+  /// The QP's completions stay in their CQs; see CompletionQueue::purge. Its peer is answered for
+  /// a while should its last acknowledgement be lost.
   void destroy_qp(Qp& qp);
+  /// Until when a peer may ask for a lost acknowledgement of what was executed by QPs that are gone
+  /// or, counted from now on, by those that are there.
+  Instant peers_may_ask_until() const;
   /// Sends what the QP owes its peer, before it ceases to answer: the application has seen the
   /// message, so its sender must learn that it has arrived.
   void answer_now(Qp& qp);
@@ -152,6 +157,7 @@ class Engine {
   void fill_blanks();
   void flush();
   void schedule_timer(Qp& qp);
+  bool loops_back(const Qp& qp) const { return !port_loops_back_ && qp.may_loop_back(); }
   size_t local_room() const { return kLocalFrames - (local_tail_ - local_head_); }
 
   Port& port_;
@@ -161,6 +167,7 @@ class Engine {
   RegionTable regions_;
   HoldingPool holding_;  // outlives the QPs
   QpTable qps_;
+  Farewells farewells_;
   MulticastTable groups_;
   TimerWheel wheel_;
   Doorbells doorbells_;

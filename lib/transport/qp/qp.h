@@ -117,6 +117,13 @@ class Qp {
   void pull(Step& step);
   /// Something is left to be sent in the next turn, whatever else happens.
   bool wants_turn() const { return responder_.wants_tx() || cnp_due_; }
+  /// The peer may wait for an acknowledgement, should the last one be lost.
+  bool owes_acknowledgement() const {
+    return core_.type == QpType::rc && can_receive_requests(core_.now_in()) &&
+           responder_.established();
+  }
+  Psn last_executed() const { return responder_.last_executed(); }
+  uint32_t executed_messages() const { return responder_.executed_messages(); }
   /// The next pull() builds what the peer is owed, an ACK that waits for company included.
   void hurry() { responder_.hurry(); }
   /// Some of what pull() builds may be for this node itself.

@@ -74,6 +74,12 @@ class Responder {
 
   bool wants_tx() const { return replies_.pending() > 0 || answer_ != Answer::none; }
 
+  /// A request has been executed.
+  bool established() const { return established_; }
+  /// What an ACK names now: the PSN executed last, and the number of messages.
+  Psn last_executed() const { return expected_ - 1; }
+  uint32_t executed_messages() const { return msn_; }
+
  private:
   /// Steps after which an ACK is sent even if the QP is busy sending.
   static constexpr uint8_t kAckPatience = 3;

@@ -12,6 +12,12 @@ namespace roce::wire {
 
 inline constexpr uint16_t kDefaultPkey = 0xffff;
 
+/// The key itself must agree; its upper bit tells full members from limited ones, of which two may
+/// not talk to each other.
+constexpr bool pkeys_match(uint16_t a, uint16_t b) {
+  return ((a ^ b) & 0x7fff) == 0 && ((a | b) & 0x8000) != 0;
+}
+
 struct Bth {
   static constexpr size_t kSize = 12;
   // Where the words that change from packet to packet sit.

@@ -43,6 +43,11 @@ class Endpoint {
   /// True when the other end of the wire is there.
   bool link_up();
 
+  /// Waits, at most for half a second, until no peer can be asking for an acknowledgement that was
+  /// lost, or the other end of the wire has gone: for programs that do not agree with their peers
+  /// on when to end.
+  void linger();
+
   FaultSummary faults() const;
   /// Time by the device's clock.
   Instant now() const;

@@ -143,6 +143,10 @@ class Device {
   uint32_t random_psn();
   /// True while the other end of the wire is there.
   bool link_up();
+  /// Until when a peer may ask for an acknowledgement that was lost, of queue pairs that are gone
+  /// or will be so now. A device that goes earlier may let its peer report a failure for a message
+  /// that has arrived.
+  Instant peers_may_ask_until() const;
 
   EngineCounters counters() const;
   /// Sums over all QPs that ever were.
