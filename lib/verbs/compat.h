@@ -1,7 +1,10 @@
 // The transport's numbers are those of <infiniband/verbs.h>, so that values pass without
-// translation.
+// translation; those that are none of theirs can at least be read.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+
+#include <cstdint>
+#include <cstring>
 
 #include <infiniband/verbs.h>
 
@@ -12,6 +15,16 @@
 #include "qp/wqe.h"
 
 namespace roce::verbs {
+
+/// The number in a field that a caller has filled, perhaps with none of its enumerators: to read
+/// such a one as the enumeration it is would be undefined.
+template <class Enum>
+uint32_t value_of(const Enum& field) {
+  uint32_t value;
+  static_assert(sizeof value == sizeof field);
+  std::memcpy(&value, &field, sizeof value);
+  return value;
+}
 
 template <class Ours, class Theirs>
 constexpr bool same(Ours a, Theirs b) {

@@ -17,16 +17,6 @@ namespace {
 
 using detail::DeviceState;
 
-/// The number in a field that a caller has filled, perhaps with none of its enumerators: to read
-/// such a one as the enumeration it is would be undefined.
-template <class Enum>
-uint32_t value_of(const Enum& field) {
-  uint32_t value;
-  static_assert(sizeof value == sizeof field);
-  std::memcpy(&value, &field, sizeof value);
-  return value;
-}
-
 /// Row of the range table: an attribute that is a plain number.
 struct Range {
   int bit;

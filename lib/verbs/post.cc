@@ -56,9 +56,12 @@ constexpr uint8_t service_of(ibv_qp_type type) {
   return type == IBV_QPT_RC ? kRc : type == IBV_QPT_UC ? kUc : kUd;
 }
 
-OpcodeRow row_of(ibv_wr_opcode opcode) {
-  const auto i = static_cast<size_t>(opcode);
-  return i < kOpcodeRows.size() ? kOpcodeRows[i] : OpcodeRow{};
+OpcodeRow row_of(SendOpcode opcode) {
+  return kOpcodeRows[static_cast<size_t>(opcode)];
+}
+
+int refuse_opcode(QpState& qp) {
+  return refuse(qp, EINVAL, "this opcode is not supported on a queue pair of this type");
 }
 
 int check_atomic(QpState& qp, uint64_t remote_addr, uint64_t length, bool write) {
@@ -103,8 +106,8 @@ int check_inline(QpState& qp, const OpcodeRow& row, uint64_t length) {
   return 0;
 }
 
-int check_by_opcode(QpState& qp, const ibv_send_wr& wr, uint64_t length) {
-  switch (static_cast<SendOpcode>(wr.opcode)) {
+int check_by_opcode(QpState& qp, const ibv_send_wr& wr, SendOpcode opcode, uint64_t length) {
+  switch (opcode) {
     case SendOpcode::compare_swap:
     case SendOpcode::fetch_add:
       return check_atomic(qp, wr.wr.atomic.remote_addr, length, false);
@@ -120,10 +123,10 @@ int check_by_opcode(QpState& qp, const ibv_send_wr& wr, uint64_t length) {
 }
 
 /// 0, or the errno for which the request is refused.
-int check_send(QpState& qp, const ibv_send_wr& wr, uint64_t length) {
-  const OpcodeRow row = row_of(wr.opcode);
+int check_send(QpState& qp, const ibv_send_wr& wr, SendOpcode opcode, uint64_t length) {
+  const OpcodeRow row = row_of(opcode);
   if ((row.services & service_of(qp.type)) == 0) {
-    return refuse(qp, EINVAL, "this opcode is not supported on a queue pair of this type");
+    return refuse_opcode(qp);
   }
   if (length > kMaxMessage) {
     return refuse(qp, EINVAL, "the message is longer than 2^31 bytes");
@@ -133,7 +136,7 @@ int check_send(QpState& qp, const ibv_send_wr& wr, uint64_t length) {
       return rc;
     }
   }
-  return check_by_opcode(qp, wr, length);
+  return check_by_opcode(qp, wr, opcode, length);
 }
 
 void copy_inline(SendWqe& wqe, const ibv_send_wr& wr) {
@@ -218,21 +221,26 @@ SendWqe* reserve(QpState& qp) {
 }
 
 int post_one(QpState& qp, const ibv_send_wr& wr) {
-  const bool local = is_local(static_cast<SendOpcode>(wr.opcode));
+  const uint32_t number = value_of(wr.opcode);
+  if (number >= kSendOpcodes) {
+    return refuse_opcode(qp);
+  }
+  const auto opcode = static_cast<SendOpcode>(number);
+  const bool local = is_local(opcode);
   const int num_sge = local ? 0 : wr.num_sge;  // these have no list
   // Before the list is looked at: a wrong count must not lead past its end.
   if (num_sge < 0 || static_cast<uint32_t>(num_sge) > qp.cap.max_send_sge) {
     return refuse(qp, EINVAL, "num_sge is above the queue pair's max_send_sge");
   }
   const uint64_t length = total_length(wr.sg_list, num_sge);
-  if (const int rc = check_send(qp, wr, length); rc != 0) {
+  if (const int rc = check_send(qp, wr, opcode, length); rc != 0) {
     return rc;
   }
   SendWqe* const wqe = reserve(qp);
   if (wqe == nullptr) {
     return ENOMEM;
   }
-  start(*wqe, wr.wr_id, static_cast<SendOpcode>(wr.opcode), wr.send_flags);
+  start(*wqe, wr.wr_id, opcode, wr.send_flags);
   wqe->length = static_cast<uint32_t>(length);
   wqe->imm_or_rkey = byteswap(wr.imm_data);
   if (local) {

@@ -1,6 +1,7 @@
 // Posting work requests.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cstring>
 
 #include "fuzz/verbs_session.h"
 
@@ -46,23 +47,25 @@ void VerbsSession::post_send() {
   ibv_send_wr wr{};
   wr.num_sge = std::min(sges(), static_cast<int>(kSges));
   wr.sg_list = sge_.data();
-  wr.opcode = static_cast<ibv_wr_opcode>(in_.byte() % 18);
+  // Not all of these numbers are values of the enumeration.
+  const uint32_t opcode = in_.byte() % 18u;
+  std::memcpy(&wr.opcode, &opcode, sizeof opcode);
   wr.send_flags = in_.byte();
   wr.imm_data = in_.byte();
   if (live->type == IBV_QPT_UD) {
     verbs::Ah* const ah = pick(ahs_, in_);
     wr.wr.ud = {ah != nullptr ? ah->ibv() : nullptr, in_.flag() ? 0xffffff : qp->qpn(), in_.byte()};
-  } else if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+  } else if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
     wr.wr.atomic = {remote_address(), in_.byte(), in_.byte(), key()};
   } else {
     wr.wr.rdma = {remote_address(), key()};
   }
-  if (wr.opcode == IBV_WR_LOCAL_INV || wr.opcode == IBV_WR_SEND_WITH_INV) {
+  if (opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_SEND_WITH_INV) {
     wr.invalidate_rkey = key();
   }
   verbs::Mw* const mw = pick(mws_, in_);
   verbs::Mr* const mr = pick(mrs_, in_);
-  if (wr.opcode == IBV_WR_BIND_MW && mw != nullptr && mr != nullptr) {
+  if (opcode == IBV_WR_BIND_MW && mw != nullptr && mr != nullptr) {
     wr.bind_mw = {mw->ibv(),
                   in_.flag() ? ibv_inc_rkey(mw->rkey()) : size(),
                   {mr->ibv(), remote_address(), size(), static_cast<unsigned>(access())}};

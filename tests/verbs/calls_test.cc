@@ -1,6 +1,7 @@
 // Calls with wrong arguments: the errno, the words, and that nothing has changed (spec 2, 4.1).
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
@@ -193,6 +194,16 @@ TEST(Posting, WrongRequestsAreRefusedWithAReason) {
   EXPECT_NE(rig.a.qp.post_error().find("max_inline_data"), std::string_view::npos);
   wr = rig.a.request(1, IBV_WR_BIND_MW, 0, 0);
   EXPECT_EQ(rig.a.post(wr), EINVAL);
+}
+
+TEST(Posting, AnOpcodeThatIsNoneIsRefusedNotReadAsOne) {
+  RcRig rig;
+  ibv_send_wr wr = rig.a.request(1, IBV_WR_SEND, 0, 8);
+  for (const uint32_t number : {12u, 16u, 17u, 256u + IBV_WR_SEND, UINT32_MAX}) {
+    std::memcpy(&wr.opcode, &number, sizeof number);
+    EXPECT_EQ(rig.a.post(wr), EINVAL) << number;
+    EXPECT_NE(rig.a.qp.post_error().find("this opcode"), std::string_view::npos) << number;
+  }
 }
 
 TEST(Posting, AListThatDoesNotFitWholeIsNotPostedAtAll) {
