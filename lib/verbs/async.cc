@@ -43,7 +43,9 @@ void EventQueue::push(AsyncEvent event) {
 
 void EventQueue::push_locked(AsyncEvent event) {
   events_.push_back(event);
-  fd_.up();
+  if (watched_) {
+    fd_.up();
+  }
 }
 
 void EventQueue::push_overrun(uint32_t cq) {
@@ -82,8 +84,19 @@ std::optional<AsyncEvent> EventQueue::take() {
   }
   const AsyncEvent event = events_.front();
   events_.pop_front();
-  fd_.try_down();
+  if (watched_) {
+    fd_.try_down();
+  }
   return event;
+}
+
+int EventQueue::fd() {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; !watched_ && i < events_.size(); ++i) {
+    fd_.up();
+  }
+  watched_ = true;
+  return fd_.get();
 }
 
 std::optional<AsyncEvent> Device::take_async_event() {

@@ -82,7 +82,7 @@ void Driver::own() {
   }
 }
 
-void Driver::run(const std::function<void()>& f) {
+void Driver::call(const std::function<void()>& f) {
   if (assisted_) {
     own();
     f();

@@ -35,7 +35,10 @@ class Driver {
   void poll();
 
   /// Calls `f` on the engine's thread, between two turns, and returns when it is done.
-  void run(const std::function<void()>& f);
+  template <class F>
+  void run(const F& f) {
+    call(std::cref(f));  // what refers to `f` fits a std::function without an allocation
+  }
 
   /// Calls `f` on the engine's thread within a tenth of a second, without cost while nobody asks.
   /// False: nobody drove the engine for `patience`. Thread: any but the engine's.
@@ -57,6 +60,7 @@ class Driver {
   void retire();
 
  private:
+  void call(const std::function<void()>& f);
   /// True when a frame came or went.
   bool turn();
   void watch_link();

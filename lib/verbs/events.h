@@ -1,5 +1,6 @@
 // EventQueue: asynchronous events on their way from the engine to the application, with an eventfd
-// that counts them.
+// that counts them from the moment on that somebody wants it: system calls for nobody would be made
+// on the engine's thread.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -34,7 +35,7 @@ class EventQueue {
   /// One engine event may be several of the application's.
   void push(const EngineEvent& event);
   std::optional<AsyncEvent> take();
-  int fd() const { return fd_.get(); }
+  int fd();
 
  private:
   void push_locked(AsyncEvent event);
@@ -45,6 +46,7 @@ class EventQueue {
   std::map<uint32_t, QpQueues> qps_;
   std::set<uint32_t> overrun_;  // queues whose overrun has been told
   SemaphoreFd fd_{SemaphoreFd::Mode::blocking};
+  bool watched_ = false;  // the descriptor has been asked for
 };
 
 }  // namespace roce::verbs

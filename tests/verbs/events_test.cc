@@ -228,13 +228,27 @@ TEST(AsyncEvents, AnOverrunIsTheQueuesAndFatalToTheQueuePair) {
   EXPECT_EQ(second->object, rig.a.qp.qpn());
 }
 
-TEST(AsyncEvents, AreCountedByTheDescriptor) {
-  RcRig rig;
-  EXPECT_FALSE(readable(rig.b.device.async_fd()));
+/// A WRITE to a wrong key: an event of the responder's.
+void provoke_access_error(RcRig& rig) {
   ibv_send_wr wr = rig.a.request(1, IBV_WR_RDMA_WRITE, 0, 10);
   wr.wr.rdma = {rig.b.address(0), rig.b.mr.rkey() ^ 0x100};
   ASSERT_EQ(rig.a.post(wr), 0);
   ASSERT_TRUE(rig.collect(1, 0));
+}
+
+TEST(AsyncEvents, AreCountedByTheDescriptor) {
+  RcRig rig;
+  EXPECT_FALSE(readable(rig.b.device.async_fd()));
+  provoke_access_error(rig);
+  EXPECT_TRUE(readable(rig.b.device.async_fd()));
+  ASSERT_TRUE(rig.b.device.take_async_event());
+  EXPECT_FALSE(readable(rig.b.device.async_fd()));
+}
+
+TEST(AsyncEvents, OfBeforeTheDescriptorWasAskedForAreCountedAsWell) {
+  RcRig rig;
+  provoke_access_error(rig);
+  rig.b.device.poll();  // hands up what the engine has noted
   EXPECT_TRUE(readable(rig.b.device.async_fd()));
   ASSERT_TRUE(rig.b.device.take_async_event());
   EXPECT_FALSE(readable(rig.b.device.async_fd()));

@@ -119,17 +119,18 @@ Masks masks_for(QpType type, QpState from, QpState to) {
 
 Status check_transition(QpType type, QpState from, QpState to, uint32_t mask) {
   const Masks masks = masks_for(type, from, to);
-  const std::string move =
-      std::string(name_of(type)) + " QP " + name_of(from) + " -> " + name_of(to);
+  const auto move = [&] {
+    return std::string(name_of(type)) + " QP " + name_of(from) + " -> " + name_of(to);
+  };
   if (!masks.exists) {
-    return failure(EINVAL, move + ": there is no such transition");
+    return failure(EINVAL, move() + ": there is no such transition");
   }
   mask &= ~static_cast<uint32_t>(kAttrState);
   if (const uint32_t missing = masks.required & ~mask; missing != 0) {
-    return failure(EINVAL, move + ": missing " + names_of(missing));
+    return failure(EINVAL, move() + ": missing " + names_of(missing));
   }
   if (const uint32_t extra = mask & ~(masks.required | masks.optional); extra != 0) {
-    return failure(EINVAL, move + ": not allowed here: " + names_of(extra));
+    return failure(EINVAL, move() + ": not allowed here: " + names_of(extra));
   }
   return {};
 }
