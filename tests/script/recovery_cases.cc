@@ -249,6 +249,19 @@ RULE_CASE("Q13", there_is_no_seventh_probe) {
   expect_nothing();
 }
 
+RULE_CASE("Q13 T10", reset_forgets_how_the_peer_answered_a_probe) {
+  connect(kSelective);
+  for (int life = 0; life < 2; ++life) {
+    const std::vector<Pkt> sent = post_writes(*this, 0, 3);
+    advance(ms(1));
+    expect(sent[0]);
+    inject(ack(0, 1));  // once is no proof that it keeps nothing
+    expect_sent({done(0, IBV_WC_RDMA_WRITE)});
+    move_to(IBV_QPS_RESET);
+    bring_to(IBV_QPS_RTS);
+  }
+}
+
 RULE_CASE("Q13 E5", read_whose_response_stays_out_is_asked_for_again_from_where_it_stopped) {
   connect(kSelective);
   post(wr_read(1).from(0, 600).remote(kVa, kRkey));
