@@ -1,7 +1,8 @@
 // Plan: what both ends' loops have to know, and how they use memory: each lane has places to
 // receive into, then places to send from. One message is under way at a time, so that one place to
 // receive into is enough (READs come from two in turn); sent messages have several, since a buffer
-// stays the device's until its completion has been polled. SPDX-License-Identifier: BSD-3-Clause
+// stays the device's until its completion has been polled.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -54,6 +55,8 @@ struct Plan {
   app::Messages messages(uint64_t total) const;
 };
 
+/// To a stock peer each has a completion: ibv_srq_pingpong takes its queue pairs as they come, so
+/// that `total` may not be what a lane gets.
 inline app::Messages Plan::messages(uint64_t total) const {
   app::Messages messages{.operation = operation,
                          .size = size,
@@ -61,7 +64,7 @@ inline app::Messages Plan::messages(uint64_t total) const {
                          .own_offset = kReceivePlaces * stride(),
                          .own_places = send_places(),
                          .total = total,
-                         .signal_every = static_cast<uint32_t>(send_places() / 2),
+                         .signal_every = stock ? 1 : static_cast<uint32_t>(send_places() / 2),
                          .numbered = repeats(),
                          .fill = validate && !stock,
                          .marked = watches_memory(),
