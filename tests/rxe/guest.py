@@ -18,9 +18,13 @@ HERE = Path(__file__).resolve().parent
 MTU = 9000
 KERNEL_IP, UROCE_IP, GUEST_IP = (f"198.51.100.{n}" for n in (1, 2, 3))
 KERNEL_IP6, UROCE_IP6, GUEST_IP6 = (f"fd00:51::{n}" for n in (1, 2, 3))
+# In the VLAN; the kernel here takes no part in it.
+VLAN = 7
+VLAN_UROCE_IP, VLAN_GUEST_IP = (f"198.51.101.{n}" for n in (2, 3))
+VLAN_UROCE_IP6, VLAN_GUEST_IP6 = (f"fd00:52::{n}" for n in (2, 3))
 TAP_MAC, UROCE_MAC, GUEST_MAC = (f"02:00:00:00:51:0{n}" for n in (1, 2, 3))
 NAMESPACE = "uroce-rxe-{}"
-BOOT_LIMIT_S = 120
+BOOT_LIMIT_S = 300  # on a machine with other work; 5 on an idle one
 MEMORY_MB = 384
 
 # A READ of 1 MiB at a path MTU of 256 is answered with 4097 packets, as fast as the port takes them.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ibv_end.h"
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,8 +41,13 @@ struct LocalAddress {
   uint32_t interface;
 };
 
-/// The first RoCE v2 GID of the family that is not link-local.
-Result<LocalAddress> find_gid(ibv_context* context, uint32_t family) {
+/// The first RoCE v2 GID of the family that is not link-local, of the network interface if one is
+/// named.
+Result<LocalAddress> find_gid(ibv_context* context, uint32_t family, const std::string& interface) {
+  const uint32_t wanted = if_nametoindex(interface.c_str());
+  if (!interface.empty() && wanted == 0) {
+    return roce::failure(ENODEV, fmt::format("there is no network interface '{}'", interface));
+  }
   std::array<ibv_gid_entry, kMaxGids> entries{};
   const ssize_t count = ibv_query_gid_table(context, entries.data(), entries.size(), 0);
   for (ssize_t i = 0; i < count; ++i) {
@@ -49,7 +55,7 @@ Result<LocalAddress> find_gid(ibv_context* context, uint32_t family) {
     Gid gid;
     std::memcpy(gid.bytes.data(), entry.gid.raw, sizeof entry.gid.raw);
     if (entry.gid_type == IBV_GID_TYPE_ROCE_V2 && gid.is_ipv4() == (family == 4) &&
-        !gid.ipv6().is_link_local()) {
+        !gid.ipv6().is_link_local() && (wanted == 0 || entry.ndev_ifindex == wanted)) {
       return LocalAddress{static_cast<int>(entry.gid_index), gid, entry.ndev_ifindex};
     }
   }
@@ -85,7 +91,8 @@ int join_with_ip(uint32_t family, uint32_t interface) {
 
 class IbvEnd final : public End {
  public:
-  IbvEnd(ibv_context* context, const QpSetup& setup) : context_(context), setup_(setup) {}
+  IbvEnd(ibv_context* context, const std::string& interface, const QpSetup& setup)
+      : context_(context), interface_(interface), setup_(setup) {}
   ~IbvEnd() override;
   IbvEnd(const IbvEnd&) = delete;
   IbvEnd& operator=(const IbvEnd&) = delete;
@@ -110,6 +117,7 @@ class IbvEnd final : public End {
   Status make_datagram_ways(const app::EndAddress& peer);
 
   ibv_context* const context_;
+  const std::string interface_;
   const QpSetup setup_;
   LocalAddress local_{};
   int group_socket_ = -1;
@@ -178,7 +186,7 @@ Status IbvEnd::make_objects() {
 }
 
 Status IbvEnd::prepare() {
-  const auto gid = find_gid(context_, setup_.family);
+  const auto gid = find_gid(context_, setup_.family, interface_);
   if (!gid) {
     return tl::make_unexpected(gid.error());
   }
@@ -278,7 +286,8 @@ void IbvEnd::destroy_qp() {
 
 }  // namespace
 
-Result<std::unique_ptr<IbvOpener>> IbvOpener::create(const std::string& device_name) {
+Result<std::unique_ptr<IbvOpener>> IbvOpener::create(const std::string& device_name,
+                                                     const std::string& interface) {
   int count = 0;
   ibv_device** const list = ibv_get_device_list(&count);
   ibv_context* context = nullptr;
@@ -297,7 +306,7 @@ Result<std::unique_ptr<IbvOpener>> IbvOpener::create(const std::string& device_n
             ? "there is no RDMA device; for Soft-RoCE: rdma link add rxe0 type rxe netdev X"
             : fmt::format("there is no RDMA device '{}'; ibv_devices lists them", device_name));
   }
-  return std::unique_ptr<IbvOpener>(new IbvOpener(context));
+  return std::unique_ptr<IbvOpener>(new IbvOpener(context, interface));
 }
 
 IbvOpener::~IbvOpener() {
@@ -305,7 +314,7 @@ IbvOpener::~IbvOpener() {
 }
 
 Result<std::unique_ptr<End>> IbvOpener::open(const QpSetup& setup) {
-  auto end = std::make_unique<IbvEnd>(context_, setup);
+  auto end = std::make_unique<IbvEnd>(context_, interface_, setup);
   if (auto done = end->prepare(); !done) {
     return tl::make_unexpected(done.error());
   }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "end.h"
 
@@ -11,8 +12,10 @@ namespace uroce::rxe {
 
 class IbvOpener final : public Opener {
  public:
-  /// Opens the device of that name; an empty name takes the first. ENODEV when there is none.
-  static roce::Result<std::unique_ptr<IbvOpener>> create(const std::string& device_name);
+  /// Opens the device of that name; an empty name takes the first. ENODEV when there is none. Its
+  /// addresses are those of the network `interface`, such as a VLAN; empty: the first of all.
+  static roce::Result<std::unique_ptr<IbvOpener>> create(const std::string& device_name,
+                                                         const std::string& interface);
 
   ~IbvOpener() override;
   IbvOpener(const IbvOpener&) = delete;
@@ -23,9 +26,11 @@ class IbvOpener final : public Opener {
   void progress() override;
 
  private:
-  explicit IbvOpener(ibv_context* context) : context_(context) {}
+  IbvOpener(ibv_context* context, std::string interface)
+      : context_(context), interface_(std::move(interface)) {}
 
   ibv_context* context_;
+  std::string interface_;
 };
 
 }  // namespace uroce::rxe

@@ -44,8 +44,8 @@ bool serve(app::SideChannel& channel, IbvOpener& opener) {
   return true;
 }
 
-int run(const std::string& device, uint16_t port) {
-  auto opener = IbvOpener::create(device);
+int run(const std::string& device, const std::string& interface, uint16_t port) {
+  auto opener = IbvOpener::create(device, interface);
   if (!opener) {
     return complain(opener.error());
   }
@@ -68,11 +68,13 @@ int run(const std::string& device, uint16_t port) {
 int main_with(int argc, char** argv) {
   CLI::App app("The end of uroce's interoperability matrix that runs over libibverbs.");
   std::string device;
+  std::string interface;
   uint16_t port = 18600;
   app.add_option("-d,--ib-dev", device, "device [the first]");
+  app.add_option("-n,--net-dev", interface, "network interface whose addresses to use [any]");
   app.add_option("-p,--port", port, "TCP port that rxe-uroce-peer connects to [18600]");
   CLI11_PARSE(app, argc, argv);
-  return run(device, port);
+  return run(device, interface, port);
 }
 
 }  // namespace
