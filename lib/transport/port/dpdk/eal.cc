@@ -35,9 +35,10 @@ constexpr uint32_t kMaxMemoryMb = 256 * 1024;
 enum class State { fresh, running, spent };
 std::atomic<State> eal_state{State::fresh};
 
-// EAL keeps pointers into its arguments for as long as it runs.
+// EAL keeps pointers into its arguments for as long as it runs. Never destroyed: a static object
+// may stop it after the statics of this file.
 std::vector<std::string>& arguments() {
-  static std::vector<std::string> args;
+  static auto& args = *new std::vector<std::string>;
   return args;
 }
 
