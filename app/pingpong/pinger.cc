@@ -153,8 +153,8 @@ void Pinger::note_round_trip(uint64_t number, app::Progress& progress) {
   const roce::Instant now = endpoint_.now();
   outcome_.times.record(static_cast<uint64_t>((now - last_).ns));
   last_ = now;
+  watch_.alive(now);
   if (number % 64 == 0) {
-    watch_.alive(now);
     watch_.look(now);
     progress.update(now, number);
   }

@@ -175,6 +175,10 @@ class Exchange(harness.PairTest):
             channel.sendall(f"0000:00002a:abcdef:{'0' * 32}\0".encode())
             self.one_line_error(server.end(20), 1, "--num-qp 2", "at most 1", "--use-srq")
 
+    def test_a_slow_stock_peer_is_not_taken_for_a_silent_one(self):
+        # More than the five seconds of silence that are borne, in messages half a second apart.
+        self.good_pair(PINGPONG, "-n", 12, client=["--stock", "--rate", 2])
+
     def test_a_stock_client_gets_the_text_it_expects(self):
         # The Ethernet address of this client is given, since nobody is there to ask.
         server = self.start_server(
