@@ -23,7 +23,7 @@ UNDER_FAULTS = ("rc .* (sizes|wrap|burst|rnr|srq) 1024 ipv4" if FULL else
                 "rc .* burst 1024 ipv4|rc .* wrap 1024 ipv4 uroce")
 FAULTS = "loss=1%,dup=1%,reorder=1%,corrupt=1%,seed={}"
 SEEDS = (1, 2, 3) if FULL else (1,)
-# Soft-RoCE cannot be put on a VLAN's interface; rxe0 has the addresses of its own interface's VLANs.
+# rxe0 has the addresses of its interface's VLANs too.
 VLAN_UP = f"""
 modprobe 8021q
 /usr/bin/ip link add link eth0 name eth0.{VLAN} type vlan id {VLAN}
