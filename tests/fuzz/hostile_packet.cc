@@ -3,6 +3,7 @@
 #include "fuzz/hostile_packet.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -17,6 +18,14 @@ constexpr size_t kIpAt = 14;
 constexpr size_t kUdpAt = 34;
 constexpr size_t kBthAt = 42;
 constexpr uint32_t kMask24 = 0xffffff;
+/// Payloads count from their PSN on.
+constexpr auto kPattern = [] {
+  std::array<uint8_t, HostileFrame::kRoom + 256> bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(i);
+  }
+  return bytes;
+}();
 
 template <class Header>
 uint8_t* put(uint8_t* at, const Header& header) {
@@ -82,9 +91,8 @@ std::span<uint8_t> HostileFrame::build(const HostilePacket& p) {
   store_be<uint32_t>(bth + 4, p.qpn & kMask24);
   store_be<uint32_t>(bth + 8, (p.ack_req ? 0x8000'0000 : 0) | (p.psn & kMask24));
   uint8_t* at = put_extensions(bth + 12, p);
-  for (uint32_t i = 0; i < p.bytes; ++i) {
-    *at++ = static_cast<uint8_t>(i + p.psn);
-  }
+  std::memcpy(at, kPattern.data() + (p.psn & 0xff), p.bytes);
+  at += p.bytes;
   wire::store_icrc(
       at, wire::icrc_finish(wire::icrc_of_headers(f + kIpAt, static_cast<size_t>(at - f) - kIpAt)));
   return {f, total};

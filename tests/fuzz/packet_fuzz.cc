@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "fuzz/tally.h"
 #include "net/link_responder.h"
 #include "net/local_addresses.h"
 #include "net/neighbour_table.h"
@@ -18,6 +19,8 @@
 
 namespace roce::fuzz {
 namespace {
+
+Tally tally;
 
 constexpr MacAddress kMac{{0x02, 0, 0, 0, 0, 1}};
 
@@ -57,7 +60,7 @@ void check_packet(std::span<const uint8_t> frame, const wire::Packet& packet) {
 /// The whole life of a link responder is one input.
 void check_link(std::span<const uint8_t> frame) {
   static const LocalAddresses local = addresses();
-  NeighbourTable neighbours(local, {});
+  NeighbourTable neighbours(local, {.capacity = 4});
   LinkResponder link(local, neighbours);
   const Instant now{1'000'000'000};
   link.on_frame(now, frame);

@@ -4,7 +4,12 @@
 #include <cstdint>
 
 #include "fuzz/input.h"
+#include "fuzz/tally.h"
 #include "fuzz/verbs_session.h"
+
+namespace {
+roce::fuzz::Tally tally;
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace roce::fuzz;

@@ -14,6 +14,8 @@
 
 #include "base/address.h"
 #include "base/check.h"
+#include "base/prng.h"
+#include "fuzz/fuzz_clock.h"
 #include "fuzz/input.h"
 #include "port/loopback_port.h"
 
@@ -23,23 +25,18 @@ inline constexpr size_t kObjects = 4;  // of each kind
 inline constexpr size_t kArena = 16384;
 inline constexpr size_t kSges = 40;  // more than any queue takes
 
-class SessionClock final : public verbs::Clock {
- public:
-  Instant now() override { return now_; }
-  void move(Duration span) { now_ = now_ + span; }
-
- private:
-  Instant now_{1'000'000'000};
-};
-
 inline constexpr Ipv4Address kIp{{192, 0, 2, 1}};
 
-/// The device, which outlives the sessions.
+/// The device, which outlives the sessions. What they make goes with them.
 struct World {
   World();
+  /// A session begins, in the same memory and at the same distance from timers as any other. Only
+  /// keys and QPNs differ: a table gives none twice.
+  void begin();
 
   LoopbackLink wire{{.mtu = 1500, .buffers = 512, .queue = 256}};
-  SessionClock clock;
+  FuzzClock clock;
+  Prng numbers{0};
   std::unique_ptr<verbs::Device> device;
   std::vector<uint8_t> arena;
 };
@@ -67,7 +64,9 @@ struct LiveQp {
 
 class VerbsSession {
  public:
-  VerbsSession(World& world, Input& in) : world_(world), device_(*world.device), in_(in) {}
+  VerbsSession(World& world, Input& in) : world_(world), device_(*world.device), in_(in) {
+    world.begin();
+  }
 
   void call();
   void end();
@@ -89,6 +88,7 @@ class VerbsSession {
 
   void make();
   void destroy();
+  void make_srq(verbs::Pd& pd);
   void make_qp(verbs::Pd* pd);
   verbs::Qp* pick_qp() {
     LiveQp* const live = pick(qps_, in_);
@@ -125,6 +125,7 @@ class VerbsSession {
   std::vector<verbs::Srq> srqs_;
   std::vector<LiveQp> qps_;
   std::vector<verbs::Ah> ahs_;
+  bool srq_made_ = false;
   std::array<ibv_sge, kSges> sge_{};
 };
 

@@ -1,6 +1,8 @@
 // Victim: the device that the engine fuzzer attacks: live queue pairs of each type, one of them on
 // a shared receive queue, memory with rights and memory without, windows, small completion queues.
-// It is set up once; reset() brings everything that an input may have changed back to the start.
+// It is set up once; begin() brings everything that an input may have changed back to the start,
+// and with it nothing that the input has not touched. Its numbers are drawn from a fixed seed and
+// its addresses are the same in each process, so an input does the same to each victim.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -14,54 +16,13 @@
 
 #include <roce/verbs.h>
 
-#include "port/buffer_pool.h"
-#include "port/port.h"
+#include "engine/counters.h"
+#include "fuzz/digest.h"
+#include "fuzz/fuzz_clock.h"
+#include "fuzz/victim_port.h"
+#include "qp/core.h"
 
 namespace roce::fuzz {
-
-/// Hands up what the fuzzer puts in. What the device sends is looked at and forgotten.
-class VictimPort final : public Port {
- public:
-  static constexpr uint32_t kMtu = 600;  // a path MTU of 512 for datagrams
-  static constexpr uint32_t kBuffers = 256;
-
-  void put(std::span<const uint8_t> frame);
-  size_t waiting() const { return waiting_; }
-  void refuse(bool on) { refusing_ = on; }
-  /// PSN of the newest request that was sent to each remote QPN's low bits.
-  uint32_t newest_request(size_t peer) const { return newest_[peer]; }
-
-  const PortInfo& info() const override { return info_; }
-  bool link_up() override { return true; }
-  size_t rx_burst(Instant now, std::span<Frame> frames) override;
-  size_t alloc(std::span<Frame> frames) override { return pool_.take(frames); }
-  size_t tx_burst(Instant now, std::span<Frame> frames) override;
-  void release(std::span<Frame> frames) override;
-  uint64_t gather_done() override { return 0; }
-  Instant next_event() const override { return waiting_ == 0 ? kNever : Instant{}; }
-  PortStats stats() const override { return {}; }
-
- private:
-  static constexpr size_t kPeers = 4;
-
-  void look_at(const Frame& frame);
-
-  const PortInfo info_{.name = "victim", .mac = {{0x02, 0, 0, 0, 0, 1}}, .mtu = kMtu};
-  BufferPool pool_{kBuffers, kMtu};
-  std::array<Frame, 64> in_{};
-  size_t waiting_ = 0;
-  bool refusing_ = false;
-  std::array<uint32_t, kPeers> newest_{};
-};
-
-class FuzzClock final : public verbs::Clock {
- public:
-  Instant now() override { return now_; }
-  void move(Duration span) { now_ = now_ + span; }
-
- private:
-  Instant now_{1'000'000'000};
-};
 
 class Victim {
  public:
@@ -70,18 +31,23 @@ class Victim {
   static constexpr uint32_t kQkey = 0x11111111;
   static constexpr uint32_t kPeerPsn = 0xfffff0;
   static constexpr uint32_t kOwnPsn = 0xfffff8;
-  static constexpr size_t kOpen = 8192;   ///< bytes that peers may reach
-  static constexpr size_t kGuard = 1024;  ///< and bytes that they may not, behind those
+  static constexpr size_t kOpen = 8192;              ///< bytes that peers may reach
+  static constexpr size_t kGuard = 1024;             ///< and bytes that nobody may, behind those
+  static constexpr uint64_t kVa = 0x7000'0000'0000;  ///< of the open ones, for keys
 
   Victim();
   ~Victim();
 
-  void reset();
+  /// Back to the start. `digest` may be nullptr; else everything that the device lets be seen from
+  /// now on is added to it.
+  void begin(Digest* digest);
   /// Lets the device work for a while.
   void run(int turns = 6);
-  /// Everything that must hold at any time does (checked).
-  void check();
+  /// The input is over: everything that must hold at any time does (checked).
+  void end();
 
+  /// Puts a frame on the wire that no queue pair but this one may take.
+  void deliver(size_t index, std::span<const uint8_t> frame);
   void modify(size_t index, ibv_qp_state state);
   void post_receive(size_t index, size_t offset, uint32_t length);
   void post_send(size_t index, ibv_send_wr& wr, size_t offset, uint32_t length, bool bad_key);
@@ -93,14 +59,27 @@ class Victim {
   FuzzClock& clock() { return clock_; }
   verbs::Qp& qp(size_t index) { return qps_[index]; }
   verbs::Ah& ah() { return *ah_; }
-  uint64_t va(size_t offset) const { return reinterpret_cast<uint64_t>(memory_.data()) + offset; }
+  uint64_t va(size_t offset) const { return kVa + offset; }
   uint32_t open_key() const { return open_ ? open_->rkey() : 1; }
   uint32_t guard_key() const { return guard_->rkey(); }
   uint32_t window_key() const { return window_->rkey(); }
 
  private:
+  uint64_t* guard() { return memory_.data() + kOpen / sizeof(uint64_t); }
+  void create_objects();
   void register_open();
+  void alloc_window();
+  void reconnect();
+  void restore_memory();
+  void empty_shared_queue();
   void drain();
+  void note_completion(const ibv_wc& wc);
+  void note(uint64_t seen) {
+    if (digest_ != nullptr) {
+      digest_->add(seen);
+    }
+  }
+  void note_end();
 
   VictimPort port_;
   FuzzClock clock_;
@@ -115,6 +94,13 @@ class Victim {
   std::optional<verbs::Srq> srq_;
   std::optional<verbs::Ah> ah_;
   std::vector<verbs::Qp> qps_;
+  Digest* digest_ = nullptr;
+  EngineCounters counters_;  // at the start
+  QpCounters qp_counters_;   // of all queue pairs
+  // What the input has touched.
+  std::array<bool, kQps> touched_{};
+  bool window_touched_ = false;
+  bool shared_queue_touched_ = false;
 };
 
 }  // namespace roce::fuzz
