@@ -30,6 +30,7 @@ class CellTest(RxeTest):
         of the guest's."""
         report = self.folder / "report.json"
         job = self.guest.start(f"{PEER_IN_GUEST} {peer}")
+        self.wait_for_guest_to_listen(PEER_PORT)
         ours = self.launch(UROCE_PEER, *self.settings, "-p", PEER_PORT, f"--json={report}",
                            "--only", only, *arguments, GUEST_IP, **self.ours)
         ended = ours.end(RUN_LIMIT_S)

@@ -70,7 +70,7 @@ class StockTest(RxeTest):
         inside = [*World.wire.inside, *launcher]
         if guest_serves:
             job = self.guest.start(f"{stock} -p {self.port}")
-            self.wait_for_guest_to_listen()
+            self.wait_for_guest_to_listen(self.port)
             ended = self.start_client(*ours, host=GUEST_IP, inside=inside).end(LIMIT_S)
         else:
             server = self.start_server(*ours, inside=inside)

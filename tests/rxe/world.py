@@ -108,9 +108,9 @@ class RxeTest(harness.PairTest):
                               text=True, capture_output=True, check=True)
         self.assertEqual(done.stdout, "")
 
-    def wait_for_guest_to_listen(self):
+    def wait_for_guest_to_listen(self, port):
         for _ in range(100):
             sockets = self.guest.run("cat /proc/net/tcp /proc/net/tcp6")[1]
-            if re.search(rf":{self.port:04X} \S+ 0A ", sockets):
+            if re.search(rf":{port:04X} \S+ 0A ", sockets):
                 return
         self.fail("nobody listens in the guest")
