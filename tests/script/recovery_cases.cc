@@ -217,6 +217,25 @@ RULE_CASE("Q13", silence_after_the_last_packet_is_met_by_the_oldest_again) {
   expect_sent({done(1, IBV_WC_RDMA_WRITE), done(2, IBV_WC_RDMA_WRITE)});
 }
 
+RULE_CASE("Q13", peer_that_has_become_slow_is_not_asked_twice_for_each_request) {
+  connect(kSelective);
+  post_writes(*this, 0, 1);  // the round trip becomes known: 20 us
+  advance(us(20));
+  inject(ack(0, 1));
+  expect_sent({done(0, IBV_WC_RDMA_WRITE)});
+  const std::vector<Pkt> sent = post_writes(*this, 1, 1);
+  advance(us(61));
+  expect(sent[0]);
+  advance(us(39));
+  inject(ack(1, 2));  // after 100 us
+  expect_sent({done(1, IBV_WC_RDMA_WRITE)});
+  post_writes(*this, 2, 1);
+  advance(us(100));
+  expect_nothing();
+  inject(ack(2, 3));
+  expect_sent({done(2, IBV_WC_RDMA_WRITE)});
+}
+
 RULE_CASE("Q13 Q4", six_probes_each_twice_as_late_then_the_timeout) {
   Setup setup = kSelective;
   setup.retry_cnt = 0;

@@ -40,8 +40,14 @@ class RoundTrip {
 
   /// Smoothed; 0 while nothing is known.
   Duration usual() const { return usual_.smoothed(); }
-  /// An answer to anything that takes longer is not to come.
-  Duration patience() const { return usual_.known() ? usual_.patience() : repair_.patience(); }
+  /// An answer to anything that takes longer is not to come. A peer that has become slow shows in
+  /// the repairs, since these are all that is measured once everything is asked for twice.
+  Duration patience() const {
+    if (!usual_.known() || !repair_.known()) {
+      return usual_.known() ? usual_.patience() : repair_.patience();
+    }
+    return std::max(usual_.patience(), repair_.patience());
+  }
   /// The same for a repair.
   Duration repair_patience() const {
     return repair_.known() ? repair_.patience() : usual_.patience();
