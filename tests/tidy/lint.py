@@ -1,6 +1,6 @@
 """Runs clang-format, clang-tidy and shellcheck over the tree.
 
-    lint.py --build FOLDER [--cache FOLDER] [--report FILE] [--format-only] [ROOT]
+    lint.py --build FOLDER [--cache FOLDER] [--report FILE] [--format-only] [--only PREFIX]... [ROOT]
 
 FOLDER holds compile_commands.json. clang-tidy remembers what was clean (by the content of a file
 and of all that it includes, .clang-tidy, the flags and the tool's version), so that only what has
@@ -89,12 +89,19 @@ def tidy_one(root, build, path):
     return [line for line in lines if re.search(r": (error|warning): ", line)] or lines[-5:]
 
 
-def tidy_findings(root, build, cache):
-    """What clang-tidy says about the sources whose clean state is not remembered."""
+def show(root, tool, findings):
+    for line in findings:
+        print(f"{tool}: {line.removeprefix(str(root) + '/')}", flush=True)
+
+
+def tidy_findings(root, build, cache, prefixes):
+    """What clang-tidy says about the sources whose clean state is not remembered; printed at once."""
     version = run(["clang-tidy", "--version"]).stdout
     config = (root / ".clang-tidy").read_text("utf-8")
     work = []
     for path, flags in translation_units(root, build):
+        if not path.as_posix().startswith(prefixes):
+            continue
         here = [flag.replace(str(root), "").replace(str(build), "") for flag in flags]
         key = cache.key(root, path, version, config, *ANALYZED, NOT_ANALYZED, *here)
         if not cache.has(key):
@@ -103,6 +110,7 @@ def tidy_findings(root, build, cache):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda job: tidy_one(root, build, job[0]), work)
         for (_, key), findings in zip(work, results):
+            show(root, "clang-tidy", [line for line in findings if line not in found])
             found.update(findings)
             if not findings:
                 cache.add(key)
@@ -117,6 +125,8 @@ def main():
                         help="default: LINT_CACHE, else lint-cache in the build folder")
     parser.add_argument("--report", type=Path, help="writes 'PASSED FAILED SKIPPED' into this file")
     parser.add_argument("--format-only", action="store_true", help="leave out clang-tidy")
+    parser.add_argument("--only", action="append", metavar="PREFIX",
+                        help="only sources whose path begins so are shown to clang-tidy")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
     cache = source_tree.GoodCache(options.cache or build / "lint-cache")
@@ -125,11 +135,10 @@ def main():
         "clang-format": format_findings(root, [path for path in paths if source_tree.is_code(path)]),
         "shellcheck": shell_findings(root, paths),
     }
-    if not options.format_only:
-        results["clang-tidy"] = tidy_findings(root, build, cache)
     for tool, findings in results.items():
-        for line in findings:
-            print(f"{tool}: {line.removeprefix(str(root) + '/')}")
+        show(root, tool, findings)
+    if not options.format_only:
+        results["clang-tidy"] = tidy_findings(root, build, cache, tuple(options.only or [""]))
     failed = sum(1 for findings in results.values() if findings)
     if options.report:
         options.report.write_text(f"{len(results) - failed} {failed} 0\n", encoding="utf-8")
