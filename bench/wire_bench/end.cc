@@ -16,6 +16,9 @@
 
 #include "bring_up.h"
 #include "port/dpdk/raw_loops.h"
+#include "wire/ethernet.h"
+#include "wire/icrc.h"
+#include "wire_bench/copy_work.h"
 #include "wire_bench/messages.h"
 #include "wire_bench/transport.h"
 
@@ -26,6 +29,7 @@ using roce::Duration;
 using roce::Instant;
 using roce::Result;
 using roce::Status;
+namespace wire = roce::wire;
 
 constexpr uint32_t kRawBurst = 32;  // frames per driver call, as many as the engine takes
 constexpr Duration kGap = Duration::from_us(1);  // a longer one between two looks is lost time
@@ -64,6 +68,7 @@ class End {
   Result<Reply> run_passive(const Command& command, const std::atomic<bool>& stop);
   Result<Reply> open();
   Result<Reply> lost_share(const Command& command);
+  roce::RawConfig raw_config(const Command& command, const std::atomic<bool>* stop);
   bool command_waits() const;
 
   int control_;
@@ -72,11 +77,13 @@ class End {
   std::unique_ptr<roce::Port> port_;
   std::optional<LoopClock> clock_;
   std::unique_ptr<Transport> transport_;
+  std::optional<CopyWork> work_;  // of the bare loop that runs
 };
 
-Reply value_of(double value, uint64_t odd = 0) {
+Reply value_of(double value, uint64_t odd = 0, double tail = 0) {
   Reply reply;
   reply.value = value;
+  reply.tail = tail;
   reply.odd = odd;
   return reply;
 }
@@ -91,17 +98,33 @@ Result<Reply> reply_of(const Status& status) {
 
 Result<Reply> reply_of(const Result<roce::RawStream>& stream, const Command& command) {
   return stream.map([&](const roce::RawStream& s) {
-    return value_of(command.best_slices ? s.slice_p90 : s.slice_p50, s.wrong_length);
+    return value_of(command.best_slices ? s.slice_p90 : s.slice_p50, s.wrong);
   });
 }
 
 Result<Reply> reply_of(const Result<roce::RawRoundTrips>& trips) {
-  return trips.map(
-      [](const roce::RawRoundTrips& t) { return value_of(static_cast<double>(t.p50.ns), t.lost); });
+  return trips.map([](const roce::RawRoundTrips& t) {
+    return value_of(static_cast<double>(t.p50.ns), t.lost, static_cast<double>(t.p99.ns));
+  });
 }
 
-roce::RawConfig raw_config(const Command& command, const std::atomic<bool>* stop) {
+Result<Reply> reply_of(const Result<RoundTrips>& trips) {
+  return trips.map([](const RoundTrips& t) { return value_of(t.p50_ns, 0, t.p99_ns); });
+}
+
+/// Bytes from the IP header to the payload of a bare frame.
+size_t headers_of(const Command& command) {
+  return command.size - wire::EthernetHeader::kSize - command.payload - wire::kIcrcSize;
+}
+
+/// Frames of `command`, copied through the two halves of the transport's memory if it says so.
+roce::RawConfig End::raw_config(const Command& command, const std::atomic<bool>* stop) {
   roce::RawConfig raw;
+  if (command.payload != 0) {
+    work_.emplace(headers_of(command), transport_->send_memory().first(command.memory),
+                  transport_->receive_memory().first(command.memory));
+    raw.work = &*work_;
+  }
   raw.frame_len = command.size;
   raw.burst = kRawBurst;
   raw.warm_up = command.warm_up;
@@ -182,6 +205,8 @@ Result<Reply> End::run(const Command& command) {
       return reply_of(transport_->stream(IBV_WR_RDMA_WRITE, command));
     case Task::send:
       return reply_of(transport_->stream(IBV_WR_SEND, command));
+    case Task::read:
+      return reply_of(transport_->stream(IBV_WR_RDMA_READ, command));
     case Task::ping:
       return reply_of(transport_->ping(command));
     case Task::report:

@@ -23,13 +23,14 @@ enum class Task : uint8_t {
   jitter,       ///< value: share of `measured` that this CPU was not there
   raw_send,     ///< bare frames of `size` bytes, one way
   raw_receive,  ///< passive; value: frames a second
-  raw_ping,     ///< value: ns of a round trip
+  raw_ping,     ///< value: ns of a round trip; tail: their 99th percentile
   raw_pong,     ///< passive
   write,        ///< messages of `size` bytes; value: completions a second
   send,         ///< the same
+  read,         ///< the same
   receive,      ///< passive; value: messages a second
   serve,        ///< passive: only drives the device
-  ping,         ///< value: ns of a round trip of two SENDs
+  ping,         ///< value and tail as of raw_ping, of a round trip of two SENDs
   pong,         ///< passive
   report,       ///< answers with counters
   stop,         ///< ends a passive task
@@ -44,6 +45,8 @@ struct EndAddress {
 struct Command {
   Task task = Task::stop;
   uint32_t size = 0;
+  uint32_t payload = 0;       ///< of a bare frame, to be copied with its ICRC; 0: only touched
+  uint32_t memory = 0;        ///< bytes of user memory that such payloads go through
   bool best_slices = false;   ///< a rate is that of the 90th percentile of slices, not the median
   roce::Duration warm_up{};   ///< not measured
   roce::Duration measured{};  ///< what follows it
@@ -54,7 +57,8 @@ struct Reply {
   int code = 0;  ///< 0, or an errno and its reason
   std::array<char, 480> reason{};
   double value = 0;
-  uint64_t odd = 0;  ///< raw frames of a wrong length or lost; report: retransmitted packets
+  double tail = 0;
+  uint64_t odd = 0;  ///< bare frames wrong or lost; report: retransmitted packets
   EndAddress address;
   uint32_t path_mtu = 0;
 

@@ -137,14 +137,16 @@ Result<Reply> ProcessPair::ask(Side side, const Command& command) {
   return hear(side);
 }
 
-Result<std::array<Reply, 2>> ProcessPair::run_both(const Command& passive, const Command& active) {
-  if (auto ready = ask(Side::a, passive); !ready) {
+Result<std::array<Reply, 2>> ProcessPair::run_both(const Command& passive, const Command& active,
+                                                   Side active_side) {
+  const Side passive_side = active_side == Side::a ? Side::b : Side::a;
+  if (auto ready = ask(passive_side, passive); !ready) {
     return tl::make_unexpected(ready.error());
   }
-  const auto done = ask(Side::b, active);
+  const auto done = ask(active_side, active);
   // It must hear its stop in any case. If both have failed, it knows better what went wrong, unless
   // the active end has died.
-  const auto at_passive = ask(Side::a, {.task = Task::stop});
+  const auto at_passive = ask(passive_side, {.task = Task::stop});
   if (!at_passive && (done || done.error().code != ECONNRESET)) {
     return tl::make_unexpected(at_passive.error());
   }

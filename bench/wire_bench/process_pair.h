@@ -29,8 +29,10 @@ class ProcessPair {
   /// Both in one.
   roce::Result<Reply> ask(roce::Side side, const Command& command);
 
-  /// Has `passive` and `active` done at once; the answers in this order.
-  roce::Result<std::array<Reply, 2>> run_both(const Command& passive, const Command& active);
+  /// Has `passive` and `active`, the latter at end `active_side`, done at once; the answers in this
+  /// order.
+  roce::Result<std::array<Reply, 2>> run_both(const Command& passive, const Command& active,
+                                              roce::Side active_side);
 
  private:
   struct Child {

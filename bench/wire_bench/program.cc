@@ -29,12 +29,12 @@ using roce::Side;
 
 constexpr std::string_view kProgram = "uroce-wire-bench";
 constexpr std::string_view kDescription =
-    "Measures bare frames over a port (raw) and uroce over the same port, in turn: two processes "
-    "on "
-    "a core each, frames of one size, medians of 2 ms slices. Bare loops write and read one word "
-    "of "
-    "every cache line of a frame, and send one way. Takes the default wire, or that of --config; "
-    "faults, captures and engine.drive do not apply.";
+    "Measures in turn bare frames over a port (raw), the same with each payload copied and its "
+    "ICRC "
+    "made and checked (limit), and uroce over the same port: two processes on a core each, frames "
+    "of one size, medians of 2 ms slices. Raw loops write and read one word of every cache line of "
+    "a frame; raw and limit send one way. Takes the default wire, or that of --config; faults, "
+    "captures and engine.drive do not apply.";
 
 struct Options {
   uint32_t rounds = 7;
@@ -81,13 +81,13 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   cli.add_option("--phase-ms", options.phase_ms,
-                 "measured time of a phase, of which a round has eight [400]")
+                 "measured time of a phase, of which a round has 21 [400]")
       ->check(CLI::Range(20, 60'000))
       ->type_name("MS");
   cli.add_option("--only", options.only, "only these figures")
-      ->check(CLI::IsMember(figure_ids()))
+      ->check(CLI::IsMember(measurement_names()))
       ->delimiter(',')
-      ->type_name("ID,...");
+      ->type_name("NAME,...");
   cli.add_option(
          "--slices", options.slices,
          "which slice is the rate of a phase: the median one, or p90, for a machine so busy "
@@ -138,7 +138,7 @@ std::string wire_text(const std::array<Config, 2>& configs, uint32_t path_mtu,
   const Config& c = configs[0];
   return fmt::format(
       "{}{}, {}, path MTU {}; a receives on CPU {}, b sends on CPU {}; {} rounds, {} of 2 ms "
-      "slices\nraw: bare loops, one word of each cache line written and read, one way",
+      "slices\nraw: bare loops that touch each cache line; limit: bare loops with copy and ICRC",
       name_of(c.port.kind),
       c.port.kind != roce::PortKind::virtio_user ? ""
       : c.port.packed                            ? " with vhost, packed ring"
@@ -148,8 +148,7 @@ std::string wire_text(const std::array<Config, 2>& configs, uint32_t path_mtu,
 }
 
 Result<Results> measure(const Options& options, const std::array<Config, 2>& configs) {
-  Yardstick yardstick({.rounds = options.rounds,
-                       .measured = roce::Duration::from_ms(options.phase_ms),
+  Yardstick yardstick({.measured = roce::Duration::from_ms(options.phase_ms),
                        .best_slices = options.slices == "p90",
                        .only = options.only});
   if (auto s = yardstick.start(configs); !s) {

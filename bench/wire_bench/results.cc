@@ -3,7 +3,6 @@
 #include "wire_bench/results.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +25,21 @@ Range range(const std::vector<double>& values) {
   return {*low, *high};
 }
 
+std::string_view verdict(const Figure& f) {
+  const auto pass = f.pass();
+  return !pass ? "" : *pass ? "yes" : "no";
+}
+
+template <class T>
+nlohmann::ordered_json or_null(bool there, const T& value) {
+  return there ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
 }  // namespace
+
+std::string_view name_of(Way way) {
+  return way == Way::raw ? "raw" : way == Way::limit ? "limit" : "uroce";
+}
 
 double median(std::vector<double> values) {
   if (values.empty()) {
@@ -37,36 +50,52 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-std::vector<double> Figure::ratios() const {
+std::vector<double> Figure::ratios(Way way) const {
+  const std::vector<double>& base = of(way);
+  const std::vector<double>& own = of(Way::uroce);
   std::vector<double> ratios;
-  for (size_t i = 0; i < std::min(raw.size(), uroce.size()); ++i) {
-    if (raw[i] > 0) {
-      ratios.push_back(uroce[i] / raw[i]);
+  for (size_t i = 0; i < std::min(base.size(), own.size()); ++i) {
+    if (base[i] > 0) {
+      ratios.push_back(own[i] / base[i]);
     }
   }
   return ratios;
 }
 
+std::optional<bool> Figure::pass() const {
+  if (goal.id.empty() || of(Way::uroce).empty()) {
+    return std::nullopt;
+  }
+  const auto reaches = [this](double reached, double wanted) {
+    return wanted == 0 || (less_is_better() ? reached <= wanted : reached >= wanted);
+  };
+  return reaches(median(of(Way::uroce)), goal.value) &&
+         reaches(median(ratios(Way::raw)), goal.ratio_raw) &&
+         reaches(median(ratios(Way::limit)), goal.ratio_limit);
+}
+
 std::string table(const Results& results) {
   std::string text = fmt::format("{}\n\n", results.wire);
-  text += fmt::format("{:<7}{:<42}{:<10}{:>9}{:>9}{:>9}   {}\n", "id", "what", "unit", "raw",
-                      "uroce", "ratio", "min..max (rounds)");
+  text += fmt::format("{:<6}{:<10}{:<38}{:<8}{:>8}{:>8}{:>8}{:>8}{:>8}  {:<16}{:>11}  {}\n", "id",
+                      "figure", "what", "unit", "raw", "limit", "uroce", "/raw", "/limit",
+                      "/raw min..max", "lost a b %", "pass");
+  size_t rounds = 0;
   for (const Figure& f : results.figures) {
-    const auto ratios = f.ratios();
+    const auto ratios = f.ratios(Way::raw);
     const Range spread = range(ratios);
-    text += fmt::format("{:<7}{:<42}{:<10}{:>9.2f}{:>9.2f}{:>9.3f}   {:.3f}..{:.3f} ({})\n", f.id,
-                        f.what, f.unit, median(f.raw), median(f.uroce), median(ratios), spread.low,
-                        spread.high, ratios.size());
+    rounds = std::max(rounds, ratios.size());
+    text += fmt::format(
+        "{:<6}{:<10}{:<38}{:<8}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.3f}{:>8.3f}  {:<16}{:>5.1f} {:>5.1f}  "
+        "{}\n",
+        f.goal.id, f.name, f.what, f.unit, median(f.of(Way::raw)), median(f.of(Way::limit)),
+        median(f.of(Way::uroce)), median(ratios), median(f.ratios(Way::limit)),
+        fmt::format("{:.3f}..{:.3f}", spread.low, spread.high), 100 * median(f.lost[0]),
+        100 * median(f.lost[1]), verdict(f));
   }
-  text += "\ntime lost in gaps over 1 us before each round:";
-  for (size_t i = 0; i < kEnds.size(); ++i) {
-    const Range lost = range(results.lost[i]);
-    text += fmt::format("{} {} {:.1f} % ({:.1f}..{:.1f})", i == 0 ? "" : ",", kEnds[i],
-                        100 * median(results.lost[i]), 100 * lost.low, 100 * lost.high);
-  }
-  text +=
-      fmt::format("\npackets that uroce sent again: {}; bare frames lost or of a wrong length: {}",
-                  results.retransmitted, results.odd_frames);
+  text += fmt::format(
+      "\nmedians of {} rounds; lost: time in gaps over 1 us just before\n"
+      "packets that uroce sent again: {}; bare frames lost or wrong: {}",
+      rounds, results.retransmitted, results.odd_frames);
   return text;
 }
 
@@ -75,19 +104,25 @@ nlohmann::ordered_json json_of(const Results& results) {
   json["wire"] = results.wire;
   json["results"] = nlohmann::ordered_json::array();
   for (const Figure& f : results.figures) {
-    const auto ratios = f.ratios();
+    const auto ratios = f.ratios(Way::raw);
     const Range spread = range(ratios);
-    json["results"].push_back({{"id", f.id},
+    const auto pass = f.pass();
+    nlohmann::ordered_json one{{"id", or_null(!f.goal.id.empty(), f.goal.id)},
+                               {"figure", f.name},
                                {"what", f.what},
-                               {"unit", f.unit},
-                               {"raw", median(f.raw)},
-                               {"uroce", median(f.uroce)},
-                               {"ratio_raw", median(ratios)},
-                               {"rounds", ratios.size()},
-                               {"spread", {spread.low, spread.high}}});
-  }
-  for (size_t i = 0; i < kEnds.size(); ++i) {
-    json["lost_time"][std::string(1, kEnds[i])] = median(results.lost[i]);
+                               {"unit", f.unit}};
+    for (const Way way : kWays) {
+      one[std::string(name_of(way))] = median(f.of(way));
+    }
+    one["ratio_raw"] = median(ratios);
+    one["ratio_limit"] = median(f.ratios(Way::limit));
+    one["rounds"] = ratios.size();
+    one["spread"] = {spread.low, spread.high};
+    for (size_t i = 0; i < kEnds.size(); ++i) {
+      one["lost_time"][std::string(1, kEnds[i])] = median(f.lost[i]);
+    }
+    one["pass"] = or_null(pass.has_value(), pass.value_or(false));
+    json["results"].push_back(std::move(one));
   }
   json["retransmitted"] = results.retransmitted;
   json["odd_frames"] = results.odd_frames;

@@ -23,9 +23,8 @@ using roce::Result;
 using roce::Status;
 namespace verbs = roce::verbs;
 
-constexpr uint32_t kLargest = 1u << 20;  // bytes of a message
-constexpr uint32_t kLargeDepth = 8;      // large messages under way
-constexpr uint32_t kSmall = 4096;        // smaller messages have a place of their own each
+constexpr uint32_t kLargeDepth = 8;  // large messages under way
+constexpr uint32_t kSmall = 4096;    // smaller messages have a place of their own each
 constexpr Duration kDrainLimit = Duration::from_s(5);
 constexpr Duration kLinkLimit = Duration::from_s(5);
 constexpr Duration kSettle = Duration::from_ms(2);  // for the last ACKs to come and go
@@ -52,8 +51,7 @@ Result<std::unique_ptr<Transport>> Transport::create(roce::Port& port, LoopClock
   if (auto s = app::complete(**device, options); !s) {
     return pass_on(s.error());
   }
-  auto memory =
-      app::HostMemory::allocate(size_t{2} * kLargest);  // to send from, then to receive into
+  auto memory = app::HostMemory::allocate(size_t{2} * kLargest + size_t{kRecvChunk} * kRecvStep);
   if (!memory) {
     return pass_on(memory.error());
   }
@@ -121,10 +119,11 @@ bool Transport::fail(std::string reason) {
   return false;
 }
 
+/// Each has a place of its own for a small message and room for a large one.
 void Transport::build_receives() {
   for (uint32_t i = 0; i < kRecvChunk; ++i) {
-    recv_sges_[i] = {reinterpret_cast<uint64_t>(memory_.data() + kLargest + size_t{i} * kRecvBytes),
-                     kRecvBytes, mr_.lkey()};
+    recv_sges_[i] = {reinterpret_cast<uint64_t>(memory_.data() + kLargest + size_t{i} * kRecvStep),
+                     kLargest, mr_.lkey()};
     recv_list_[i] = {.wr_id = i,
                      .next = i + 1 < kRecvChunk ? &recv_list_[i + 1] : nullptr,
                      .sg_list = &recv_sges_[i],
@@ -152,7 +151,7 @@ void Transport::build_sends(ibv_wr_opcode opcode, uint32_t size, uint32_t count)
     wr.num_sge = 1;
     wr.opcode = opcode;
     wr.send_flags = last ? IBV_SEND_SIGNALED : 0;
-    if (opcode == IBV_WR_RDMA_WRITE) {
+    if (opcode != IBV_WR_SEND) {
       wr.wr.rdma.remote_addr = peer_.qp.va + kLargest + place;
       wr.wr.rdma.rkey = peer_.qp.rkey;
     }
@@ -236,7 +235,7 @@ Result<double> Transport::receive(const Command& command, const std::atomic<bool
       return failed();
     }
     if (!meter && *came > 0) {
-      meter.emplace(clock_.last() + command.warm_up, command.measured, false);
+      meter.emplace(clock_.last() + command.warm_up, command.measured, command.size > kSmall);
     }
     if (meter) {
       meter->add(clock_.last(), *came);
@@ -268,7 +267,7 @@ bool Transport::send_one() {
   return post_sends();
 }
 
-Result<double> Transport::ping(const Command& command) {
+Result<RoundTrips> Transport::ping(const Command& command) {
   build_sends(IBV_WR_SEND, command.size, 1);
   app::Histogram times;
   const Instant begin = clock_.now() + command.warm_up;
@@ -291,7 +290,8 @@ Result<double> Transport::ping(const Command& command) {
     }
   }
   settle();
-  return static_cast<double>(times.percentile(50));
+  return RoundTrips{static_cast<double>(times.percentile(50)),
+                    static_cast<double>(times.percentile(99))};
 }
 
 Status Transport::pong(const Command& command, const std::atomic<bool>& stop) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <roce/config.h>
@@ -32,6 +33,11 @@ class LoopClock final : public roce::verbs::Clock {
   roce::Instant last_;
 };
 
+struct RoundTrips {
+  double p50_ns = 0;
+  double p99_ns = 0;
+};
+
 class Transport {
  public:
   /// Thread: the creator's, for everything. `port` and `clock` outlive the object.
@@ -46,27 +52,32 @@ class Transport {
   /// Packets sent again so far.
   uint64_t retransmitted() const;
 
+  /// What is sent from, and what is received into, READ and written: the two halves.
+  std::span<uint8_t> send_memory() const { return memory_.bytes().first(kLargest); }
+  std::span<uint8_t> receive_memory() const { return memory_.bytes().subspan(kLargest); }
+
   roce::Status connect(const EndAddress& peer);
   void poll() { device_->poll(); }
 
   // The loops; each leaves the connection at rest.
 
-  /// WRITEs or SENDs without a pause; completions a second.
+  /// WRITEs, SENDs or READs without a pause; completions a second.
   roce::Result<double> stream(ibv_wr_opcode opcode, const Command& command);
   /// Receives until `stop`; messages a second, timed from the first one on.
   roce::Result<double> receive(const Command& command, const std::atomic<bool>& stop);
   /// Drives the device until `stop`.
   void serve(const std::atomic<bool>& stop);
-  /// SENDs and waits for a SEND back, over and over; median round trip in ns.
-  roce::Result<double> ping(const Command& command);
+  /// SENDs and waits for a SEND back, over and over.
+  roce::Result<RoundTrips> ping(const Command& command);
   /// Answers each SEND by one, until `stop`.
   roce::Status pong(const Command& command, const std::atomic<bool>& stop);
 
  private:
+  static constexpr uint32_t kLargest = 1u << 20;  // bytes of a message
   static constexpr uint32_t kSendDepth = 256;
   static constexpr uint32_t kRecvDepth = 512;
   static constexpr uint32_t kRecvChunk = 64;  // receives posted at once
-  static constexpr uint32_t kRecvBytes = 64;  // of one receive
+  static constexpr uint32_t kRecvStep = 64;   // between the places of two receives
   static constexpr uint32_t kSignalEvery = 32;
 
   Transport(LoopClock& clock, std::unique_ptr<roce::verbs::Device> device,

@@ -1,44 +1,25 @@
-// Yardstick: the figures of the wire bench and the pairs of tasks that give them: bare loops and
-// uroce in turn, on the same ports, cores and frame sizes. SPDX-License-Identifier: BSD-3-Clause
+// Yardstick: runs the measurements of the wire bench: bare loops and uroce in turn, on the same
+// ports, cores and frame sizes. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <roce/config.h>
 
-#include "wire_bench/messages.h"
+#include "wire_bench/figures.h"
 #include "wire_bench/process_pair.h"
 #include "wire_bench/results.h"
 
 namespace uroce::wire_bench {
 
 struct Plan {
-  uint32_t rounds = 0;
   roce::Duration measured;        ///< of each phase
   bool best_slices = false;       ///< 90th percentile of slices instead of their median
-  std::vector<std::string> only;  ///< identifiers of figures; empty: all
+  std::vector<std::string> only;  ///< names of measurements; empty: all
 };
-
-/// What a pair of tasks gives, times `scale`, is the figure.
-struct Phase {
-  Command passive;          ///< at a
-  Command active;           ///< at b
-  bool at_passive = false;  ///< whose value counts
-  double scale = 1;
-};
-
-struct Figures {
-  Figure figure;
-  Phase raw;
-  Phase uroce;
-};
-
-/// Identifiers of all figures.
-std::vector<std::string> figure_ids();
 
 class Yardstick {
  public:
@@ -47,8 +28,8 @@ class Yardstick {
   /// Starts both ends and connects them. Requires a process with one thread.
   roce::Status start(const std::array<roce::Config, 2>& configs);
 
-  /// One round: lost time, then each figure, raw and uroce. Their order changes from round to
-  /// round, so that neither always comes when the caches and the machine are in one state.
+  /// One round: of each measurement the lost time, then each way. Their order changes from round to
+  /// round, so that none always comes when the caches and the machine are in one state.
   roce::Status run_round(uint32_t round);
 
   /// After the last round.
@@ -57,14 +38,16 @@ class Yardstick {
   uint32_t path_mtu() const { return path_mtu_; }
 
  private:
-  roce::Status measure_lost_time();
-  roce::Status run_phase(Figures& f, bool raw);
+  roce::Result<std::array<EndAddress, 2>> open_both();
+  roce::Status connect_both(const std::array<EndAddress, 2>& addresses);
+  roce::Status measure_lost_time(Measurement& m);
+  roce::Status run_phase(Measurement& m, Way way);
 
   Plan plan_;
   ProcessPair pair_;
   uint32_t path_mtu_ = 0;
-  std::vector<Figures> figures_;
-  Results results_;
+  std::vector<Measurement> measurements_;
+  uint64_t odd_frames_ = 0;
 };
 
 }  // namespace uroce::wire_bench

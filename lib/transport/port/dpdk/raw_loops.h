@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -13,11 +14,23 @@
 
 namespace roce {
 
+/// What is done to each frame besides moving it, for what no transport can avoid. Both are given
+/// what follows the Ethernet header.
+class RawWork {
+ public:
+  virtual ~RawWork() = default;
+  /// Fills a frame to send.
+  virtual void write(std::span<uint8_t> packet) = 0;
+  /// Takes a received frame in; false when it is not as it was sent.
+  virtual bool read(std::span<const uint8_t> packet) = 0;
+};
+
 struct RawConfig {
   uint32_t frame_len = 64;  ///< bytes of Ethernet frame, 64 .. 14 + the port's MTU
   uint32_t burst = 32;      ///< frames per driver call, 1..64
   /// The sender writes and the receiver reads one word of every cache line, as a transport would.
   bool touch = true;
+  RawWork* work = nullptr;                    ///< done instead of touching; outlives the loop
   Duration warm_up = Duration::from_ms(200);  ///< after the first frame; not measured
   Duration measured = Duration::from_s(1);    ///< up to an hour
   Duration patience = Duration::from_s(8);    ///< for the first frame to come
@@ -27,8 +40,8 @@ struct RawConfig {
 /// Rates are frames per second. The slices last 2 ms each: on a machine with other work their
 /// median says what the device does in a quiet moment, which the mean does not.
 struct RawStream {
-  uint64_t frames = 0;        ///< in the measured time
-  uint64_t wrong_length = 0;  ///< received with another length than configured
+  uint64_t frames = 0;  ///< in the measured time
+  uint64_t wrong = 0;   ///< received with another length than configured, or refused by the work
   Duration elapsed;
   double mean_rate = 0;
   double slice_p10 = 0;
