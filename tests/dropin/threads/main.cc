@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -231,6 +232,8 @@ class Threads {
 }  // namespace dropin
 
 int main(int argc, char** argv) {
+  // What ThreadSanitizer starts to name functions must not run over the preloaded library.
+  unsetenv("LD_PRELOAD");
   const dropin::Options options = dropin::parse(argc, argv);
   dropin::Threads(options).run();
   std::printf("%u messages each way were whole\n", 2 * dropin::kThreads * options.rounds);
