@@ -40,24 +40,29 @@ struct Watched {
   top::Sample before;
 };
 
-/// Connects to what is new; what has ended goes by itself.
-void find(const Options& options, std::map<std::string, Watched>& watched) {
+/// Connects to what is new; what has ended goes by itself. `skipped`: why some cannot be asked.
+void find(const Options& options, std::map<std::string, Watched>& watched,
+          std::vector<std::string>& skipped) {
   const std::vector<std::string> sockets =
       options.socket.empty() ? top::find_sockets() : std::vector{options.socket};
   for (const std::string& path : sockets) {
     if (!watched.contains(path)) {
       if (auto client = top::Client::connect(path)) {
         watched.emplace(path, Watched{std::move(*client), {}});
+      } else {
+        skipped.push_back(client.error().reason);
       }
     }
   }
 }
 
-std::string refresh(const Options& options, std::map<std::string, Watched>& watched) {
+std::string refresh(const Options& options, std::map<std::string, Watched>& watched,
+                    std::vector<std::string>& skipped) {
   std::string text;
   for (auto at = watched.begin(); at != watched.end();) {
     auto sample = top::take_sample(at->second.client, options.qps);
     if (!sample) {
+      skipped.push_back(sample.error().reason);
       at = watched.erase(at);
       continue;
     }
@@ -68,17 +73,30 @@ std::string refresh(const Options& options, std::map<std::string, Watched>& watc
   return text;
 }
 
+/// One line, however many there are; nothing when there are none.
+std::string skipped_line(const std::vector<std::string>& skipped) {
+  if (skipped.empty()) {
+    return {};
+  }
+  const std::string others =
+      skipped.size() > 1 ? fmt::format(" (and {} more)", skipped.size() - 1) : "";
+  return fmt::format("uroce-top: not shown: {}{}\n", skipped.front(), others);
+}
+
 int watch(const Options& options) {
   const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !options.batch;
   std::map<std::string, Watched> watched;
   for (uint64_t round = 0; !uroce::app::stop_requested(); ++round) {
-    find(options, watched);
-    const std::string text = refresh(options, watched);
+    std::vector<std::string> skipped;
+    find(options, watched, skipped);
+    const std::string text = refresh(options, watched, skipped);
+    const std::string rest = skipped_line(skipped);
     if (text.empty() && (options.count > 0 || !terminal)) {
-      fmt::print(stderr, "{}", kNone);
+      fmt::print(stderr, "{}{}", rest, kNone);
       return 1;
     }
-    fmt::print("{}{}", terminal ? "\x1b[H\x1b[2J" : "", text.empty() ? std::string(kNone) : text);
+    fmt::print("{}{}{}", terminal ? "\x1b[H\x1b[2J" : "", text.empty() ? std::string(kNone) : text,
+               rest);
     std::fflush(stdout);
     if (options.count > 0 && round + 1 >= options.count) {
       break;

@@ -187,6 +187,7 @@ TEST(StockExchange, client_that_does_not_confirm_is_an_error) {
   const Status unconfirmed = stock_server_reply(*pair.server, {stock_address()});
   ASSERT_FALSE(unconfirmed);
   EXPECT_EQ(unconfirmed.error().code, EPROTO);
+  EXPECT_THAT(unconfirmed.error().reason, HasSubstr("did not confirm the exchange"));
   pair.client.reset();
   const Status closed = stock_server_reply(*pair.server, {stock_address()});
   ASSERT_FALSE(closed);
@@ -198,7 +199,8 @@ TEST(StockExchange, uroce_client_at_a_stock_server_is_told_of_the_flag) {
   ASSERT_TRUE(pair.server->send_bytes(stock_text(stock_address()) + '\0', "address"));
   const auto at_client = exchange_hello(*pair.client, hello_of("192.0.2.2", 2));
   ASSERT_FALSE(at_client);
-  EXPECT_THAT(at_client.error().reason, HasSubstr("--stock"));
+  EXPECT_THAT(at_client.error().reason,
+              HasSubstr("is a stock ibverbs-utils program; call it with --stock"));
 }
 
 }  // namespace

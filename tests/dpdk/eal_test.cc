@@ -33,6 +33,12 @@ TEST(Eal, NamesACpuThatIsNotThere) {
       refusal("cpu=1000").starts_with("CPU 1000 is not available to this process; choose from "));
 }
 
+TEST(Eal, TakesACpuOnce) {
+  const std::string cpu = std::to_string(sched_getcpu());
+  EXPECT_EQ(refusal("cpu=" + cpu + "," + cpu),
+            "CPU " + cpu + " is named twice; name each once");
+}
+
 TEST(Eal, SaysInOneLineWhyADeviceCannotBeMade) {
   const std::string line = refusal("net_virtio_user0,path=/nonexistent/socket");
   EXPECT_TRUE(line.find("'net_virtio_user0,path=/nonexistent/socket'") != std::string::npos)

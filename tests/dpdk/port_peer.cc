@@ -1,6 +1,6 @@
 // The other process of the two-process tests: starts DPDK with one device, sends every frame back,
 // until its standard input closes.
-//   port_peer DEVICE_ARGUMENTS [MTU] | port_peer cpu=N
+//   port_peer DEVICE_ARGUMENTS [MTU] | port_peer cpu=N,...
 // Prints "ready" once the port is open; or one line with the reason, and exits with 1.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <poll.h>
@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string>
 #include <thread>
@@ -46,7 +47,11 @@ int fail(const std::string& reason) {
 int run(const std::string& what, const char* mtu) {
   roce::EalConfig eal;
   if (what.starts_with("cpu=")) {
-    eal.cpus = {static_cast<unsigned>(std::strtoul(what.c_str() + 4, nullptr, 10))};
+    for (const char* at = what.c_str() + std::strlen("cpu"); *at == '=' || *at == ',';) {
+      char* end = nullptr;
+      eal.cpus.push_back(static_cast<unsigned>(std::strtoul(at + 1, &end, 10)));
+      at = end;
+    }
   } else if (what.starts_with("-")) {
     eal.extra_args = {what};
   } else {

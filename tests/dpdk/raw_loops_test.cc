@@ -105,13 +105,23 @@ TEST(RawLoops, SayWhyNothingCanBeMeasured) {
   RawConfig config = short_run();
   config.patience = Duration::from_ms(20);
   EXPECT_EQ(raw_stream_rx(pair.a(), config).error().code, ETIMEDOUT);
+  EXPECT_EQ(raw_stream_rx(pair.a(), config).error().reason,
+            "no frame came within 20 ms; is the sender running?");
   config.burst = 65;
-  EXPECT_EQ(raw_stream_tx(pair.a(), config).error().code, EINVAL);
+  EXPECT_EQ(raw_stream_tx(pair.a(), config).error().reason,
+            "a burst of 65 frames is outside 1..64");
   config.burst = 32;
   config.frame_len = 1515;
   EXPECT_EQ(raw_ping(pair.a(), config).error().reason, "a frame of 1515 bytes is outside 64..1514");
+  config = short_run();
+  config.measured = Duration::from_s(3601);
+  EXPECT_EQ(raw_ping(pair.a(), config).error().reason,
+            "the measured time must be above 0 and at most an hour");
   LoopbackLink link;
-  EXPECT_EQ(raw_pong(link.a(), short_run()).error().code, EINVAL);
+  const auto pong = raw_pong(link.a(), short_run());
+  EXPECT_EQ(pong.error().code, EINVAL);
+  EXPECT_NE(pong.error().reason.find("is not a DPDK device's; open it with open_dpdk_port()"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -162,7 +162,9 @@ TEST(EngineThreads, AQueuePairIsDestroyedUnderTraffic) {
   a.qp.reset();
   std::array<ibv_wc, 32> wc{};
   EXPECT_EQ(a.cq->poll(wc), 0) << "completions of a destroyed queue pair are not delivered";
-  EXPECT_EQ(a.device->start_thread(-1).error().code, EBUSY);
+  const Status again = a.device->start_thread(-1);
+  EXPECT_EQ(again.error().code, EBUSY);
+  EXPECT_EQ(again.error().reason, "an engine thread is running already");
 }
 
 }  // namespace

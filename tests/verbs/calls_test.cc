@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <cstring>
+#include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <roce/snapshot.h>
 
 #include "sim/rc_rig.h"
 
@@ -49,6 +52,14 @@ class Calls : public testing::Test {
   SimPair pair_{options_with_mtu(1500)};
   RigSide side_;
 };
+
+TEST_F(Calls, AnEngineThatNobodyDrivesCannotTellOfItself) {
+  std::string reason;
+  std::thread([&] {
+    reason = pair_.device(0).snapshot(Duration::from_ms(5)).error().reason;
+  }).join();
+  EXPECT_TRUE(reason.starts_with("nobody has driven the device for 5 ms")) << reason;
+}
 
 TEST_F(Calls, ARefusedModifyChangesNothingAndSaysWhy) {
   to_init();

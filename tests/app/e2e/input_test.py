@@ -103,6 +103,31 @@ class Run(harness.PairTest):
         self.refused(PINGPONG, "--set", "port.kind=af_packet", "--set", "port.interface=nosuch0",
                      words=["nosuch0"])
 
+    def test_memory_that_the_machine_does_not_have(self):
+        self.refused(BW, "--set", "eal.memory_mb=999999",
+                     words=["memory of 999999 MB is outside 64..262144 MB"])
+        self.refused(BW, "--set", "eal.hugepages=true", "--set", "eal.memory_mb=262144",
+                     words=["hugepages are asked for, 262144 MB, but only",
+                            "sysctl vm.nr_hugepages"])
+
+    def stock_client(self, count):
+        """One that sends so many addresses as ibverbs-utils' programs do, the first with a queue pair."""
+        client = socket.create_connection(("localhost", self.port), 10)
+        self.addCleanup(client.close)
+        for i in range(count):
+            qpn = 0x2a if i == 0 else 0
+            client.sendall(f"0000:{qpn:06x}:000000:00000000000000000000ffffc0000201".encode() + b"\0")
+
+    def test_what_stock_clients_cannot_do(self):
+        server = self.start_server(PINGPONG, "--op", "write")
+        self.stock_client(1)
+        self.one_line_error(server.end(30), 1, "is a stock program, which only SENDs",
+                            "leave out --op write")
+        server = self.start_server(PINGPONG, "--use-srq", "-q", 2)
+        self.stock_client(256)
+        self.one_line_error(server.end(30), 1, "has 1 queue pairs and this end 2",
+                            "give both one --num-qp")
+
     def test_no_server(self):
         self.refused(BW, "localhost", words=["cannot connect to", str(self.port), "refused",
                                              "start the server first"])

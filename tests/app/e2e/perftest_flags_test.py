@@ -128,6 +128,19 @@ class PerftestFlags(PairTest):
         first, _ = self.pair(PINGPONG, *FEW, client=("--plot", "x.pdf"))
         self.one_line_error(first, 1, "--plot x.pdf", "the name must end in .svg or .png")
 
+    def test_results_that_cannot_be_written_or_drawn(self):
+        first, _ = self.pair(PINGPONG, *FEW, client=("--json=/nonexistent/result.json",))
+        self.one_line_error(first, 1, "cannot write /nonexistent/result.json: No such file",
+                            "name another file by --json")
+        self.environment["PATH"] = str(self.folder)
+        first, _ = self.pair(PINGPONG, *FEW, client=("--plot", "x.svg"))
+        self.one_line_error(first, 1, "--plot x.svg: there is no gnuplot; install the package")
+        gnuplot = self.folder / "gnuplot"
+        gnuplot.write_text("#!/bin/sh\nexec /bin/false\n", "utf-8")
+        gnuplot.chmod(0o755)
+        first, _ = self.pair(PINGPONG, *FEW, client=("--plot", "x.svg"))
+        self.one_line_error(first, 1, "--plot x.svg: gnuplot could not draw it; may the file be")
+
 
 class Table(PairTest):
     def test_the_table_says_what_the_programs_do(self):

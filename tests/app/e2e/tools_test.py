@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import socket
+import threading
 import time
 import unittest
 import urllib.error
@@ -221,6 +222,52 @@ class TelemetryTest(ToolTest):
         self.assertTrue(used)
         for name in used:
             self.assertIn(name.split("{")[0], page)
+        client.interrupt()
+
+    def answer_once(self, *answers):
+        """A telemetry socket whose program says this, a packet each, and hangs up."""
+        path = self.folder / "dpdk_telemetry.v2"
+        path.unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(listening.close)
+        listening.bind(str(path))
+        listening.listen()
+
+        def serve():
+            with listening.accept()[0] as one:
+                for answer in answers:
+                    one.send(answer)
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        self.addCleanup(serving.join)
+        return path
+
+    def test_top_says_in_one_line_whom_it_cannot_ask(self):
+        def why(path):
+            lines = self.run_tool(TOP, "-n", "1", "-s", path, code=1).err.splitlines()
+            self.assertEqual(len(lines), 2, lines)  # the other one tells how to be seen
+            return lines[0]
+
+        gone = self.folder / "gone"
+        self.assertEqual(why(gone), f"uroce-top: not shown: {gone}: No such file or directory; "
+                                    "has the program ended?")
+        self.assertIn(": the program has ended", why(self.answer_once()))
+        self.assertIn(": the answer is not JSON", why(self.answer_once(b"{")))
+        self.assertIn(": the program has ended", why(self.answer_once(b'{"pid": 1}')))
+        self.assertIn("a socket's path has at most", why("/" + "long" * 40))
+
+    def test_top_shows_the_others_and_names_the_one_left_out(self):
+        client, _ = self.start_run("rtc")
+        stale = Path(self.socket).parent.parent / "uroce-0"
+        stale.mkdir()
+        self.addCleanup(shutil.rmtree, stale)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as left_behind:
+            left_behind.bind(str(stale / "dpdk_telemetry.v2"))
+        out = self.run_tool(TOP, "-n", "1", "--batch").out
+        self.assertIn(f"process {client.process.pid}  uroce0 on", out)
+        self.assertRegex(out.splitlines()[-1],
+                         r"^uroce-top: not shown: .*/uroce-0/dpdk_telemetry.v2: Connection refused; ")
         client.interrupt()
 
     def test_top_says_how_to_be_seen(self):
