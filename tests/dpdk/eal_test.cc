@@ -35,8 +35,7 @@ TEST(Eal, NamesACpuThatIsNotThere) {
 
 TEST(Eal, TakesACpuOnce) {
   const std::string cpu = std::to_string(sched_getcpu());
-  EXPECT_EQ(refusal("cpu=" + cpu + "," + cpu),
-            "CPU " + cpu + " is named twice; name each once");
+  EXPECT_EQ(refusal("cpu=" + cpu + "," + cpu), "CPU " + cpu + " is named twice; name each once");
 }
 
 TEST(Eal, SaysInOneLineWhyADeviceCannotBeMade) {
