@@ -51,9 +51,10 @@ void Farewells::forget_old(Instant now) {
   while (!order_.empty()) {
     const auto oldest = departed_.find(order_.front());
     const Departed& d = oldest->second;
-    if (d.due || (d.until > now && order_.size() < kMostDeparted)) {
+    if (order_.size() < kMostDeparted && (d.due || d.until > now)) {
       return;
     }
+    due_ -= d.due ? 1 : 0;
     departed_.erase(oldest);
     order_.pop_front();
   }
