@@ -59,7 +59,7 @@ void Engine::receive() {
     return;
   }
   fetched_qp_ = nullptr;
-  for (size_t i = 0; i < std::min(kQpsAhead, n); ++i) {
+  for (size_t i = 1; i < std::min(kQpsAhead, n); ++i) {  // the turn of the first is now
     fetch_qp_of(frames[i]);
   }
   size_t done = 0;

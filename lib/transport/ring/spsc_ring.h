@@ -51,8 +51,8 @@ class alignas(kSharingUnit) SpscRing {
   /// allocates. `first_index` is where the indexes start; only tests need another than 0.
   explicit SpscRing(size_t capacity, uint32_t first_index = 0)
       : in_{.slots = nullptr,
-            .mask = static_cast<uint32_t>(std::bit_ceil(capacity) - 1),
             .capacity = checked(capacity),
+            .mask = static_cast<uint32_t>(std::bit_ceil(capacity) - 1),
             .staged = first_index,
             .released_copy = first_index,
             .published = first_index},
@@ -165,8 +165,8 @@ class alignas(kSharingUnit) SpscRing {
   // Indexes grow without bound and wrap at 2^32; differences of two are exact.
   struct alignas(kSharingUnit) Producer {
     T* slots;
-    uint32_t mask;
     uint32_t capacity;
+    uint32_t mask;
     uint32_t staged;
     uint32_t released_copy;
     std::atomic<uint32_t> published;
