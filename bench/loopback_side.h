@@ -127,4 +127,18 @@ class Side {
   uint32_t depth_;
 };
 
+/// A signalled WRITE of the first `sge.length` bytes of `from` to `to`; `sge` must outlive it.
+inline ibv_send_wr write_between(const Side& from, const Side& to, ibv_sge& sge) {
+  sge.addr = reinterpret_cast<uint64_t>(from.memory.data());
+  sge.lkey = from.mr->lkey();
+  ibv_send_wr wr{};
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.wr.rdma.remote_addr = reinterpret_cast<uint64_t>(to.memory.data());
+  wr.wr.rdma.rkey = to.mr->rkey();
+  return wr;
+}
+
 }  // namespace roce::bench

@@ -35,13 +35,8 @@ class Stream {
         qps_{sides_[0].create_qp(), sides_[1].create_qp()} {
     sides_[0].connect(qps_[0], qps_[1].qpn());
     sides_[1].connect(qps_[1], qps_[0].qpn());
-    sge_ = {reinterpret_cast<uint64_t>(sides_[0].memory.data()), kSize, sides_[0].mr->lkey()};
-    wr_.sg_list = &sge_;
-    wr_.num_sge = 1;
-    wr_.opcode = IBV_WR_RDMA_WRITE;
-    wr_.send_flags = IBV_SEND_SIGNALED;
-    wr_.wr.rdma.remote_addr = reinterpret_cast<uint64_t>(sides_[1].memory.data());
-    wr_.wr.rdma.rkey = sides_[1].mr->rkey();
+    sge_.length = kSize;
+    wr_ = roce::bench::write_between(sides_[0], sides_[1], sge_);
     for (uint32_t i = 0; i < kUnderWay; ++i) {
       post();
     }

@@ -42,13 +42,8 @@ class ManyPairs {
       sides_[0].connect(qps_[0][i], qps_[1][i].qpn());
       sides_[1].connect(qps_[1][i], qps_[0][i].qpn());
     }
-    sge_ = {reinterpret_cast<uint64_t>(sides_[0].memory.data()), kSize, sides_[0].mr->lkey()};
-    wr_.sg_list = &sge_;
-    wr_.num_sge = 1;
-    wr_.opcode = IBV_WR_RDMA_WRITE;
-    wr_.send_flags = IBV_SEND_SIGNALED;
-    wr_.wr.rdma.remote_addr = reinterpret_cast<uint64_t>(sides_[1].memory.data());
-    wr_.wr.rdma.rkey = sides_[1].mr->rkey();
+    sge_.length = kSize;
+    wr_ = roce::bench::write_between(sides_[0], sides_[1], sge_);
   }
 
   /// kUnderWay WRITEs, each from a queue pair drawn at random; returns when all are acknowledged.
