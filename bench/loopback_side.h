@@ -68,7 +68,7 @@ class Side {
     ROCE_CHECK(created.has_value());
     device = std::move(*created);
     pd.emplace(*device->alloc_pd());
-    cq.emplace(*device->create_cq(2 * extent.depth));
+    cq.emplace(*device->create_cq(static_cast<int>(2 * extent.depth)));
     mr.emplace(
         *device->reg_mr(*pd, memory.data(), memory.size(),
                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));

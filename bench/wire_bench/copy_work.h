@@ -24,12 +24,12 @@ class CopyWork final : public roce::RawWork {
   bool read(std::span<const uint8_t> packet) override;
 
  private:
+  alignas(64) std::array<uint8_t, 128> headers_{};
   size_t header_len_;
   std::span<const uint8_t> from_;
   std::span<uint8_t> to_;
   size_t read_at_ = 0;   // in from_
   size_t write_at_ = 0;  // in to_
-  alignas(64) std::array<uint8_t, 128> headers_{};
 };
 
 }  // namespace uroce::wire_bench

@@ -159,6 +159,7 @@ Measurement measurement(const Kind& kind, const Wire& w, Duration measured) {
 
 std::vector<std::string> measurement_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kKinds));
   for (const Kind& kind : kKinds) {
     names.emplace_back(kind.name);
   }
@@ -167,6 +168,7 @@ std::vector<std::string> measurement_names() {
 
 std::vector<Measurement> all_measurements(const Wire& wire, Duration measured, bool best_slices) {
   std::vector<Measurement> all;
+  all.reserve(std::size(kKinds));
   for (const Kind& kind : kKinds) {
     all.push_back(measurement(kind, wire, measured));
     for (Phase& p : all.back().phases) {

@@ -143,8 +143,7 @@ void copy_inline(SendWqe& wqe, const ibv_send_wr& wr) {
   uint8_t* to = wqe.inline_data();
   for (int i = 0; i < wr.num_sge; ++i) {
     // An empty piece may be anywhere, at address 0 for instance.
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a scatter/gather element has its address as a
-    // number
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of an SGE is a number
     const auto* const from = reinterpret_cast<const uint8_t*>(wr.sg_list[i].addr);
     to = std::copy_n(from, wr.sg_list[i].length, to);
   }

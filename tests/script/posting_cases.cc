@@ -49,7 +49,7 @@ RULE_CASE("V2", too_many_receive_pieces) {
 }
 
 RULE_CASES(atomics) {
-  for (const uint64_t offset : {1, 4, 7}) {
+  for (const uint64_t offset : {1U, 4U, 7U}) {
     cases.add("V4", "atomic_posted_at_an_address_plus_" + std::to_string(offset),
               [offset](Script& s) {
                 s.connect();

@@ -82,6 +82,7 @@ RULE_CASE("A1 A6", ack_req_on_a_middle_packet_is_answered) {
 RULE_CASE("A2", one_ack_for_a_burst_has_the_psn_executed_last) {
   connect();
   std::vector<Pkt> burst;
+  burst.reserve(20);
   for (int i = 0; i < 20; ++i) {
     burst.push_back(write_only(i).reth(at(0), rkey(), 1).data(1).ack_req());
   }
@@ -175,7 +176,7 @@ RULE_CASE("A4", long_read_is_answered_whole_before_the_next_request) {
   for (int i = 1; i < 39; ++i) {
     replies.push_back(read_middle(i).bytes(memory(size_t(i) * 256, 256)));
   }
-  replies.push_back(read_last(39, 1).bytes(memory(39 * 256, 256)));
+  replies.push_back(read_last(39, 1).bytes(memory(size_t{39} * 256, 256)));
   replies.push_back(ack(40, 2));
   expect(replies);
 }

@@ -136,7 +136,7 @@ RULE_CASES(underlay) {
 }
 
 RULE_CASES(short_headers) {
-  for (const size_t len : {0, 1, 12, 15}) {
+  for (const size_t len : {0U, 1U, 12U, 15U}) {
     cases.add("S11", "transport_packet_of_" + std::to_string(len) + "_bytes", [=](Script& s) {
       s.connect();
       s.inject(sound(s).spoil_frame([=](Bytes& f) { cut_behind_udp(f, len); }));

@@ -23,9 +23,9 @@ struct Masks {
 
 /// A row of the table; nothing where a type has no such move.
 struct TableRow {
-  const char* rule;
-  ibv_qp_state from;
-  ibv_qp_state to;
+  const char* rule = nullptr;
+  ibv_qp_state from = IBV_QPS_RESET;
+  ibv_qp_state to = IBV_QPS_RESET;
   std::optional<Masks> rc;
   std::optional<Masks> uc;
   std::optional<Masks> ud;

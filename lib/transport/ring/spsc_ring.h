@@ -164,18 +164,18 @@ class alignas(kSharingUnit) SpscRing {
   //
   // Indexes grow without bound and wrap at 2^32; differences of two are exact.
   struct alignas(kSharingUnit) Producer {
-    T* slots;
-    uint32_t capacity;
-    uint32_t mask;
-    uint32_t staged;
-    uint32_t released_copy;
+    T* slots = nullptr;
+    uint32_t capacity = 0;
+    uint32_t mask = 0;
+    uint32_t staged = 0;
+    uint32_t released_copy = 0;
     std::atomic<uint32_t> published;
   };
   struct alignas(kSharingUnit) Consumer {
-    T* slots;
-    uint32_t mask;
-    uint32_t head;
-    uint32_t published_copy;
+    T* slots = nullptr;
+    uint32_t mask = 0;
+    uint32_t head = 0;
+    uint32_t published_copy = 0;
     std::atomic<uint32_t> released;
     std::unique_ptr<T[]> memory;
   };

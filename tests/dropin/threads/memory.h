@@ -31,8 +31,9 @@ using Message = std::span<uint8_t, kBytes>;
 
 /// Byte `i` of a message: differs between messages and between places within one.
 inline uint8_t byte_of(const Origin& from, size_t i) {
-  const size_t seed = (from.side * 2 + static_cast<uint32_t>(from.over)) * kThreads + from.thread;
-  return static_cast<uint8_t>(seed * 31 + from.round * 7 + i + (i >> 8) * 13);
+  const size_t over = size_t{from.side} * 2 + static_cast<uint32_t>(from.over);
+  const size_t seed = over * size_t{kThreads} + from.thread;
+  return static_cast<uint8_t>(seed * 31 + size_t{from.round} * 7 + i + (i >> 8) * 13);
 }
 
 inline void write_message(Message to, const Origin& from) {
