@@ -50,8 +50,11 @@ class CompletionQueue {
   /// Appends a completion; false when the queue has overrun. Visible after publish().
   /// Thread: engine.
   bool push(const Cqe& cqe) {
-    if (!ring_->push(cqe)) {
-      overrun_.store(true, std::memory_order_relaxed);
+    if (cqe.status != CompletionStatus::success) [[unlikely]] {
+      note_failed(cqe);
+    }
+    if (!ring_->push(cqe)) [[unlikely]] {
+      note_lost(cqe);
       return false;
     }
     const bool wakes = (cqe.flags & kCqeSolicited) != 0 || cqe.status != CompletionStatus::success;
@@ -175,6 +178,10 @@ class CompletionQueue {
   }
 
  private:
+  // Of their own, so that push() stays small where it is compiled in.
+  static void note_failed(const Cqe& cqe);
+  void note_lost(const Cqe& cqe);
+
   static constexpr uint32_t kPurged = UINT32_MAX;  // no QPN: those have 24 bits
   static constexpr uint8_t kPushedAny = 1;
   static constexpr uint8_t kPushedSolicited = 2;

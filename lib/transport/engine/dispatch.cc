@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/trace.h"
 #include "engine/engine.h"
 #include "wire/bth.h"
 #include "wire/ethernet.h"
@@ -58,6 +59,7 @@ void Engine::receive() {
   if (n == 0) {
     return;
   }
+  trace::rx_burst(n, kRxBurst);
   fetched_qp_ = nullptr;
   for (size_t i = 1; i < std::min(kQpsAhead, n); ++i) {  // the turn of the first is now
     fetch_qp_of(frames[i]);
@@ -81,6 +83,13 @@ void Engine::receive() {
   port_.release(frames.first(done));
 }
 
+/// The frame that is being handled goes no further.
+void Engine::drop(DropReason reason, uint32_t qpn) {
+  counters_.drop(reason);
+  trace::drop(static_cast<uint32_t>(reason), qpn, handled_->len);
+  port_.note_drop(*handled_, reason);
+}
+
 /// Handles the frame; true when it is kept and must not be released yet.
 bool Engine::take(const Frame& frame) {
   holding_.offer(frame);
@@ -95,6 +104,7 @@ void Engine::release_held() {
     holding_.clear_returned();
     for (size_t lost = holding_.take_lost(); lost > 0; --lost) {
       counters_.drop(DropReason::out_of_sequence);  // their frames have gone already
+      trace::drop(static_cast<uint32_t>(DropReason::out_of_sequence), 0, 0);
     }
   }
 }
@@ -157,7 +167,7 @@ void Engine::deliver(const wire::Packet& packet) {
     if (farewells_.take(now_, packet)) {
       ++counters_.rcvd_packets;
     } else {
-      drop(DropReason::unknown_qpn);
+      drop(DropReason::unknown_qpn, packet.dest_qp);
     }
     return;
   }
@@ -219,7 +229,7 @@ DropReason Engine::judge(const Qp& qp, const wire::Packet& packet) const {
 
 void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
   if (const DropReason reason = judge(qp, packet); reason != DropReason::none) {
-    drop(reason);
+    drop(reason, qp.qpn());
     return;
   }
   ++counters_.rcvd_packets;
@@ -228,7 +238,7 @@ void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
   }
   const DropReason reason = qp.on_packet(now_, packet, regions_);
   if (reason != DropReason::none) {
-    drop(reason);
+    drop(reason, qp.qpn());
   }
   active_.add(qp);
 }

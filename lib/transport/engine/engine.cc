@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/trace.h"
 #include "wire/ethernet.h"
 
 namespace roce {
@@ -246,6 +247,7 @@ void Engine::flush() {
     return;
   }
   size_t sent = port_.tx_burst(now_, {tx_.data(), ready_});
+  trace::tx_burst(ready_, sent);
   moved_ = moved_ || sent > 0;
   if (sent < ready_ && !link_up_) {
     port_.release({tx_.data() + sent, ready_ - sent});

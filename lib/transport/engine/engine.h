@@ -139,10 +139,7 @@ class Engine {
   void deliver_copy(const Frame& frame, const Qp& sender);
   void hand_over(Qp& qp, const wire::Packet& packet);
   DropReason judge(const Qp& qp, const wire::Packet& packet) const;
-  void drop(DropReason reason) {
-    counters_.drop(reason);
-    port_.note_drop(*handled_, reason);
-  }
+  void drop(DropReason reason, uint32_t qpn = 0);
   bool for_this_node(const Frame& frame) const;
   void receive_local();
   bool take(const Frame& frame);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/trace.h"
 #include "wire/syndrome.h"
 
 namespace roce {
@@ -63,7 +64,7 @@ DropReason Completer::on_response(Instant now, const wire::Packet& packet,
   window_.widen(SendWindow::distance(before, window_.una()));
   window_.round_trip().acknowledged(window_.una(), now);
   if (window_.repairing() && window_.una() != window_.repair_psn()) [[unlikely]] {
-    window_.repair_answered(now);
+    end_repair(now);
   }
   return reason;
 }
@@ -124,6 +125,7 @@ DropReason Completer::on_nak(Instant now, Psn psn, uint8_t syndrome) {
   }
   if (rnr) {
     ++core_.counters.rnr_naks_rcvd;
+    trace::rnr_received(core_.qpn, psn.value(), wire::rnr_delay(code).ns);
     if (core_.attr.rnr_retry != kRetryForEver) {
       if (rnr_retries_ >= core_.attr.rnr_retry) {
         ++core_.counters.rnr_retry_exceeded;
@@ -132,10 +134,11 @@ DropReason Completer::on_nak(Instant now, Psn psn, uint8_t syndrome) {
       }
       ++rnr_retries_;
     }
-    window_.rewind();
+    rewind();
     window_.set_hold(now + wire::rnr_delay(code));
     return DropReason::none;
   }
+  trace::nak_received(core_.qpn, psn.value(), code);
   switch (static_cast<wire::NakCode>(code)) {
     case wire::NakCode::psn_sequence_error:
       ++core_.counters.sequence_naks_rcvd;

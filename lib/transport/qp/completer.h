@@ -60,6 +60,8 @@ class Completer {
   void repair(Instant now);
   void judge_peer(Instant now, Psn repaired, bool acknowledged);
   void go_back();
+  void rewind();
+  void end_repair(Instant now);
   void probe(Instant now);
   Instant probe_deadline() const;
   void note_progress(Instant now);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/trace.h"
 #include "qp/completer.h"
 #include "wire/syndrome.h"
 
@@ -58,7 +59,7 @@ bool Completer::count_retry(PeerConduct heard) {
 /// Everything from the oldest unacknowledged packet on is sent again.
 void Completer::retry(Instant now, PeerConduct heard) {
   if (count_retry(heard)) {
-    window_.rewind();
+    rewind();
     window_.restart_timer(now);
   }
 }
@@ -91,7 +92,7 @@ void Completer::judge_peer(Instant now, Psn repaired, bool acknowledged) {
   const bool on_trial = window_.waits_for_repair();
   const bool repeated = window_.repair_tries() > 1;
   const bool reported = std::exchange(reported_, false);
-  window_.repair_answered(now);
+  end_repair(now);
   if (window_.una() != repaired + 1) {
     single_steps_ = 0;
     if (reported) {  // else nothing may have been missing
@@ -125,7 +126,19 @@ void Completer::go_back() {
   if (peer_ == Peer::drops) {
     window_.narrow();
   }
+  rewind();
+}
+
+void Completer::rewind() {
+  trace::rewind(core_.qpn, window_.una().value(), window_.in_flight());
   window_.rewind();
+}
+
+/// The repair has been answered.
+void Completer::end_repair(Instant now) {
+  const Psn psn = window_.repair_psn();
+  const Duration took = window_.repair_answered(now);
+  trace::repaired(core_.qpn, psn.value(), took.ns);
 }
 
 /// Silence: the last packets, their ACK, or a repair may have been lost. One packet makes the peer
@@ -133,6 +146,7 @@ void Completer::go_back() {
 void Completer::probe(Instant now) {
   ++probes_;
   ++core_.counters.early_retransmits;
+  trace::probe(core_.qpn, window_.una().value(), probes_);
   reported_ = reported_ && window_.repairing();
   window_.ask_repair(window_.waits_for_repair());
   window_.set_silent_since(now);
@@ -186,6 +200,7 @@ void Completer::on_timeout(Instant now) {
     return;
   }
   ++core_.counters.timeouts;
+  trace::timeout(core_.qpn, window_.una().value(), retries_);
   gap_noted_ = false;
   retry(now, PeerConduct::silent);
 }

@@ -93,7 +93,7 @@ struct QpCore {
   SendFailure failure;
 
   QpState now_in() const { return state.load(std::memory_order_relaxed); }
-  void enter(QpState s) { state.store(s, std::memory_order_release); }
+  void enter(QpState s);
   uint32_t pmtu() const { return 1u << attr.pmtu_shift; }
   /// Nothing asks for a pause before the next packet with data.
   bool pace_allows(Instant now) const { return rate == nullptr || rate->may_send(now); }

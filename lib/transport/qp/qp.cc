@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/prefetch.h"
+#include "base/trace.h"
 
 namespace roce {
 namespace {
@@ -130,6 +131,7 @@ void Qp::on_congestion(Instant now) {
 
 void Qp::on_cnp(Instant now) {
   ++core_.counters.cnps_rcvd;
+  trace::cnp_received(core_.qpn, core_.remote_qpn);
   if (core_.rate != nullptr) {
     core_.rate->on_cnp(now);
   }
@@ -144,6 +146,7 @@ void Qp::send_cnp(Step& step) {
   step.append(kNothing.data(), kNothing.size());
   step.close();
   ++core_.counters.cnps_sent;
+  trace::cnp_sent(core_.qpn, core_.remote_qpn);
   cnp_due_ = false;
 }
 

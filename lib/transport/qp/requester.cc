@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
+#include "base/trace.h"
 #include "wire/opcode.h"
 
 namespace roce {
@@ -325,6 +326,7 @@ void Requester::note_sent(Instant now, Psn up_to, bool asks) {
   if (repairing_) {
     core_.counters.retransmitted += 1;
     window_.repair_sent(now);
+    trace::repair(core_.qpn, window_.repair_psn().value(), window_.repair_tries());
     return;
   }
   if (window_.in_flight() == 0) {
@@ -332,6 +334,7 @@ void Requester::note_sent(Instant now, Psn up_to, bool asks) {
   }
   if (window_.resending()) {
     core_.counters.retransmitted += 1;
+    trace::retransmit(core_.qpn, window_.next().value());
   } else if (asks && !window_.repairing()) {  // its answer would have to wait for the repair
     window_.round_trip().start(window_.next(), now);
   }

@@ -112,6 +112,7 @@ class Responder {
   void pull_read(Step& step, Reply& reply);
   void pull_atomic(Step& step, Reply& reply);
   void pull_empty(Step& step, Reply& reply);
+  void trace_nak() const;
   void pull_answer(Step& step);
 
   QpCore& core_;

@@ -1,6 +1,7 @@
 // Gaps in the responder's input: what comes too early is kept, what is late is waited for, what is
 // lost is reported (docs/rules.md R1, R18).
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/trace.h"
 #include "qp/responder.h"
 
 namespace roce {
@@ -16,6 +17,9 @@ constexpr Duration kReorderPatience = Duration::from_us(100);
 DropReason Responder::on_ahead(Instant now, const wire::Packet& packet, int32_t distance) {
   if (rnr_nak_sent_) {
     return DropReason::rnr_wait;
+  }
+  if (!gap_nak_sent_ && gap_deadline_ == kNever) {
+    trace::gap(core_.qpn, expected_.value(), packet.psn.value());
   }
   const HeldPackets::Kept kept = held_.keep(packet, distance);
   if (!gap_nak_sent_) {

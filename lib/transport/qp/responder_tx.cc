@@ -1,6 +1,7 @@
 // The responder's output: READ and atomic responses in order, then the ACK or NAK that is due.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/limits.h"
+#include "base/trace.h"
 #include "qp/responder.h"
 
 namespace roce {
@@ -91,12 +92,25 @@ void Responder::pull_empty(Step& step, Reply& reply) {
   replies_.finish(reply);
 }
 
+/// A NAK, of either kind, is about to leave.
+void Responder::trace_nak() const {
+  const uint32_t code = wire::code_of(syndrome_);
+  if (wire::kind_of(syndrome_) == wire::AckKind::rnr_nak) {
+    trace::rnr_sent(core_.qpn, expected_.value(), code);
+  } else {
+    trace::nak_sent(core_.qpn, expected_.value(), code);
+  }
+}
+
 void Responder::pull_answer(Step& step) {
   // It covers the PSNs of the replies before it, so it must not overtake them.
   if (replies_.pending() > 0 || answer_ == Answer::none || step.full()) {
     return;
   }
   const bool ack = answer_ == Answer::ack;
+  if (!ack) [[unlikely]] {
+    trace_nak();
+  }
   const uint8_t opcode = wire::opcode_of(core_.type, wire::Operation::acknowledge);
   // An ACK names the last PSN executed, a NAK the one expected.
   uint8_t* const ext =

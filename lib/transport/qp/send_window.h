@@ -197,12 +197,15 @@ class SendWindow {
       repair_since_ = now;
     }
   }
-  /// The peer has answered.
-  void repair_answered(Instant now) {
+  /// The peer has answered; the time since the repair left for the first time, 0 when it is yet to.
+  Duration repair_answered(Instant now) {
+    Duration took;
     if (repair_ == Repair::sent) {
-      round_trip_.add_repair(now - repair_since_);
+      took = now - repair_since_;
+      round_trip_.add_repair(took);
     }
     end_repair();
+    return took;
   }
   void end_repair() { repair_ = Repair::none; }
 
