@@ -95,7 +95,8 @@ void print_result(const Options& options, const RunResult& result, bool whole) {
     fmt::print("  95 % confidence: {:.0f} messages/s more or less\n", bandwidth.confidence);
   }
   if (options.cpu_use) {
-    fmt::print("  CPU use {:.0f} %\n", result.cpu_share * 100);
+    fmt::print("  CPU use {:.0f} %\n{}\n", result.cpu_share * 100,
+               app::processor_line(result.processor, bandwidth.iterations));
   }
   if (result.interrupted) {
     fmt::print("  interrupted after {} messages\n", result.bandwidth.iterations);
@@ -129,6 +130,7 @@ roce::Status write_json(const Options& options, const Plan& plan,
   for (const RunResult& result : results) {
     auto json = app::bandwidth_json(result.bandwidth, options.unit, result.counters);
     json["CPU_util"] = result.cpu_share * 100;
+    app::put_processor(json, result.processor, result.bandwidth.iterations);
     json["interrupted"] = result.interrupted;
     json["lost_messages"] = result.findings.lost;
     if (options.validate) {

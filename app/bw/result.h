@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/plot.h"
@@ -17,9 +18,10 @@ struct RunResult {
   app::BandwidthResult bandwidth;
   bool measured = false;  ///< bandwidth means something
   bool interrupted = false;
-  double cpu_share = 0;               ///< of one CPU
-  std::vector<Timeline::Mark> marks;  ///< of what this end sent
-  Findings findings;                  ///< of this end, or told by the other
+  double cpu_share = 0;                                  ///< of one CPU
+  std::optional<app::ProcessorCounts::Spent> processor;  ///< by this end, for all messages
+  std::vector<Timeline::Mark> marks;                     ///< of what this end sent
+  Findings findings;                                     ///< of this end, or told by the other
   app::Counters counters;
 };
 

@@ -293,7 +293,9 @@ std::optional<roce::Error> Run::verdict(const Status& done) const {
 Status Run::work() {
   const roce::Instant start = session().endpoint().now();
   const double used = cpu_seconds();
+  const auto counts = app::ProcessorCounts::hardware();
   Status done = options_.bidirectional ? both() : options_.is_server() ? receive() : send();
+  result_.processor = counts.spent();
   const auto seconds = static_cast<double>((session().endpoint().now() - start).ns) / 1e9;
   result_.cpu_share = seconds > 0 ? (cpu_seconds() - used) / seconds : 0;
   return done;

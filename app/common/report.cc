@@ -161,6 +161,15 @@ std::string counters_line(const Counters& counters) {
   return line;
 }
 
+std::string processor_line(const std::optional<ProcessorCounts::Spent>& spent, uint64_t messages) {
+  if (!spent || messages == 0) {
+    return "  cycles and instructions: the processor's counters cannot be read here";
+  }
+  const auto each = static_cast<double>(messages);
+  return fmt::format("  {:.0f} cycles and {:.0f} instructions a message at this end, in user space",
+                     spent->cycles / each, spent->instructions / each);
+}
+
 std::string progress_line(double seconds, uint64_t done, std::optional<uint64_t> total,
                           double bytes_per_second) {
   const std::string share =

@@ -14,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "common/histogram.h"
+#include "common/processor_counts.h"
 #include "roce/config.h"
 
 namespace uroce::app {
@@ -78,6 +79,10 @@ std::string percentiles_line(const LatencyResult& result);
 /// "  retransmits 3, drops 0".
 std::string counters_line(const Counters& counters);
 
+/// "  811 cycles and 2044 instructions a message at this end, in user space"; without counters,
+/// that there are none.
+std::string processor_line(const std::optional<ProcessorCounts::Spent>& spent, uint64_t messages);
+
 /// "   2.0 s: 1200 of 5000 (24 %), 1830.55 MiB/s"; without a total: "2.0 s: 1200, ...".
 std::string progress_line(double seconds, uint64_t done, std::optional<uint64_t> total,
                           double bytes_per_second);
@@ -119,6 +124,9 @@ nlohmann::ordered_json test_info_json(const TestInfo& info);
 nlohmann::ordered_json bandwidth_json(const BandwidthResult& result, BandwidthUnit unit,
                                       const Counters& counters);
 nlohmann::ordered_json latency_json(const LatencyResult& result, const Counters& counters);
+/// Adds cycles_per_message and instructions_per_message, null where nothing counts them.
+void put_processor(nlohmann::ordered_json& json, const std::optional<ProcessorCounts::Spent>& spent,
+                   uint64_t messages);
 /// Of docs/result.schema.json; a change that breaks a reader raises it.
 inline constexpr int kSchemaVersion = 1;
 

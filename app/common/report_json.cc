@@ -89,6 +89,16 @@ Json latency_json(const LatencyResult& result, const Counters& counters) {
   return json;
 }
 
+void put_processor(Json& json, const std::optional<ProcessorCounts::Spent>& spent,
+                   uint64_t messages) {
+  const bool known = spent.has_value() && messages > 0;
+  const auto each = [&](double all) {
+    return known ? Json(all / static_cast<double>(messages)) : Json(nullptr);
+  };
+  json["cycles_per_message"] = each(known ? spent->cycles : 0);
+  json["instructions_per_message"] = each(known ? spent->instructions : 0);
+}
+
 Json report_json(const TestInfo& info, const std::vector<Json>& results) {
   Json json;
   json["schema_version"] = kSchemaVersion;

@@ -13,6 +13,10 @@
 namespace uroce::pingpong {
 namespace {
 
+uint64_t messages_of(const Options& options, const Outcome& outcome) {
+  return outcome.iterations * (fetches(options.operation) ? 1 : 2);
+}
+
 app::LatencyResult latency(const Options& options, const Outcome& outcome) {
   // A round trip is two messages; what is fetched is one.
   const int divisor = fetches(options.operation) ? 1 : 2;
@@ -55,6 +59,9 @@ void print_result(const Options& options, const RunResult& result) {
   if (outcome.iterations > 0) {
     print_times(options, outcome);
   }
+  if (result.processor) {
+    fmt::print("{}\n", app::processor_line(result.processor, messages_of(options, outcome)));
+  }
   if (outcome.checked > 0) {
     fmt::print("  {} messages checked, every byte\n", outcome.checked);
   }
@@ -88,6 +95,7 @@ roce::Status write_result(const Options& options, const RunResult& result) {
   auto json = app::latency_json(latency(options, result.outcome), result.counters);
   json["rate"] = options.rate;
   json["n_iterations"] = result.outcome.iterations;
+  app::put_processor(json, result.processor, messages_of(options, result.outcome));
   json["checked"] = result.outcome.checked;
   json["interrupted"] = result.interrupted;
   return app::write_json(app::report_json(info, {json}), options.json);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
+
 #include "common/plot.h"
 #include "common/report.h"
 #include "options.h"
@@ -12,6 +14,7 @@ namespace uroce::pingpong {
 struct RunResult {
   Outcome outcome;
   bool interrupted = false;
+  std::optional<app::ProcessorCounts::Spent> processor;  ///< by this end, for all messages
   app::Counters counters;
 };
 

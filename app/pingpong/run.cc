@@ -221,7 +221,9 @@ Status Run::bounce() {
   watch_->alive(session().endpoint().now());
   const uint64_t each = options_.size * (plan().one_sided() ? 1 : 2);
   app::Progress progress(options_.text(), each, options_.iterations);
+  const auto counts = app::ProcessorCounts::hardware();
   result_.outcome = pinger_->run(progress);
+  result_.processor = counts.spent();
   progress.clear();
   if (watch_->running()) {
     pinger_->drain();

@@ -157,6 +157,21 @@ TEST(Report, json_has_perftests_keys) {
   }
 }
 
+TEST(Report, cycles_and_instructions_are_by_message_or_not_there) {
+  const ProcessorCounts::Spent spent{.cycles = 8000, .instructions = 21000};
+  EXPECT_EQ(processor_line(spent, 10),
+            "  800 cycles and 2100 instructions a message at this end, in user space");
+  EXPECT_NE(processor_line(std::nullopt, 10).find("cannot be read"), std::string::npos);
+  EXPECT_NE(processor_line(spent, 0).find("cannot be read"), std::string::npos);
+  nlohmann::ordered_json json;
+  put_processor(json, spent, 10);
+  EXPECT_DOUBLE_EQ(json["cycles_per_message"].get<double>(), 800);
+  EXPECT_DOUBLE_EQ(json["instructions_per_message"].get<double>(), 2100);
+  put_processor(json, std::nullopt, 10);
+  EXPECT_TRUE(json["cycles_per_message"].is_null());
+  EXPECT_TRUE(json["instructions_per_message"].is_null());
+}
+
 TEST(Report, json_report_holds_one_result_or_a_list) {
   TestInfo info;
   info.test = "RDMA_Write BW";
