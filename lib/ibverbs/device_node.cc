@@ -1,5 +1,6 @@
 // Some programs (UCX) look at /dev/infiniband before they believe in a device. The node of ours
-// does not exist; for this one path the library answers as if it did.
+// does not exist; for this one path the preloaded library, which stands in front of libc too,
+// answers as if it did. The replacement of libibverbs comes after libc for many programs.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -21,6 +22,12 @@ bool is_our_node(const char* path) {
          std::strcmp(path + folder, Process::get().device()->dev_name) == 0;
 }
 
+/// libc's.
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
 }  // namespace
 }  // namespace roce::ibv
 
@@ -28,7 +35,7 @@ UROCE_PUBLIC int access(const char* path, int mode) noexcept {
   if (roce::ibv::is_our_node(path)) {
     return 0;
   }
-  return roce::ibv::real<int(const char*, int)>("access")(path, mode);
+  return roce::ibv::next<int(const char*, int)>("access")(path, mode);
 }
 
 // With 64-bit file offsets, the header makes stat() another name of stat64(); on x86-64 both are
@@ -38,7 +45,7 @@ UROCE_PUBLIC int uroce_stat64(const char* path, struct stat* out) noexcept __asm
 
 int uroce_stat64(const char* path, struct stat* out) noexcept {
   const char* const seen = roce::ibv::is_our_node(path) ? "/dev/null" : path;
-  return roce::ibv::real<int(const char*, struct stat*)>("stat64")(seen, out);
+  return roce::ibv::next<int(const char*, struct stat*)>("stat64")(seen, out);
 }
 
 int uroce_stat(const char* path, struct stat* out) noexcept {

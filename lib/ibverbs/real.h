@@ -1,25 +1,22 @@
 // The real libibverbs underneath: calls on objects that are not ours are passed on to it, so that
-// hardware devices of the machine keep working beside uroce's.
+// hardware devices of the machine keep working beside uroce's. The replacement of libibverbs has
+// none underneath: there, such calls fail.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-
-#include <dlfcn.h>
 
 #include <cerrno>
 #include <type_traits>
 
 namespace roce::ibv {
 
-/// The next definition of a public function, or nullptr when no real library is loaded.
-template <class Function>
-Function* real(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
+/// Address of the real library's public function, or nullptr when there is no real library. Each of
+/// the two libraries has its own: real_beneath.cc and no_real.cc.
+void* real_function(const char* name);
 
 /// Calls the real function; without one the call fails with EOPNOTSUPP.
 template <class Result, class... Parameters, class... Arguments>
 Result pass_on(Result (*)(Parameters...), const char* name, Arguments... arguments) {
-  auto* const function = real<Result(Parameters...)>(name);
+  auto* const function = reinterpret_cast<Result (*)(Parameters...)>(real_function(name));
   if (function != nullptr) {
     return function(arguments...);
   }

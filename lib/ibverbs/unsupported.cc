@@ -55,6 +55,23 @@ UROCE_PUBLIC ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
   return fail_with(EOPNOTSUPP);
 }
 
+UROCE_PUBLIC void ibv_unimport_mr(ibv_mr* mr) {
+  if (!is_ours(mr->context)) {
+    pass_on(&ibv_unimport_mr, "ibv_unimport_mr", mr);
+  }
+}
+
+UROCE_PUBLIC ibv_dm* ibv_import_dm(ibv_context* context, uint32_t handle) {
+  UROCE_PASS_ON(context, ibv_import_dm, context, handle);
+  return fail_with(EOPNOTSUPP);
+}
+
+UROCE_PUBLIC void ibv_unimport_dm(ibv_dm* dm) {
+  if (!is_ours(dm->context)) {
+    pass_on(&ibv_unimport_dm, "ibv_unimport_dm", dm);
+  }
+}
+
 UROCE_PUBLIC ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova,
                                        int fd, int access) {
   UROCE_PASS_ON(pd->context, ibv_reg_dmabuf_mr, pd, offset, length, iova, fd, access);

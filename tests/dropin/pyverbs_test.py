@@ -59,13 +59,13 @@ def results_of(text):
 
 @unittest.skipUnless(SHIPPED.is_dir(), "needs python3-pyverbs; run scripts/deps dropin")
 class RdmaCoreTests(dropin.DropinTest):
-    def run_list(self, *options, cases=()):
+    def run_list(self, *options, cases=(), run=None):
         tests = self.folder / "tests"
         tests.mkdir()
         unpack(tests)
         ended = self.run_alone(PYTHON, "-B", "tests/run_tests.py", "--dev", "uroce0", "--gid", "1",
-                               "-v", *cases, run=(UROCE, "run", *options, "--"), limit=LIMIT_S,
-                               cwd=self.folder)
+                               "-v", *cases, run=run or (UROCE, "run", *options, "--"),
+                               limit=LIMIT_S, cwd=self.folder)
         results = results_of(ended.err + ended.out)
         self.assertTrue(results, ended)
         return results, ended

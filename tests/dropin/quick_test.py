@@ -8,6 +8,7 @@ import unittest
 import dropin
 import pyverbs_test
 import qperf_test
+import replacement_test
 import ucx_test
 from dropin import needs
 from threads_test import THREADS
@@ -42,6 +43,13 @@ class Quick(dropin.DropinTest):
     @needs("ucx_perftest")
     def test_ucx(self):
         self.run_ucx("rc_verbs,ud_verbs:aux", "tag_lat")
+
+    test_names_and_versions = (
+        replacement_test.Replacement.test_every_name_has_the_version_that_it_has_in_the_real_library)
+
+    def test_the_replacement_of_libibverbs(self):
+        self.environment["LD_LIBRARY_PATH"] = str(replacement_test.LIBRARY.parent)
+        self.run_pair("ibv_rc_pingpong", "-g", 1, "-n", 50, "-c", run=())
 
     run_qperf = qperf_test.Qperf.run_tests
 

@@ -53,6 +53,10 @@ class InstallTest(unittest.TestCase):
             self.assertIn("uroce", run([self.prefix / "bin" / program, "--version"]))
         self.assertTrue((self.prefix / "share/uroce/config/af_packet.toml").is_file())
 
+    def test_the_replacement_of_libibverbs_is_where_nothing_finds_it_by_accident(self):
+        found = [str(p.relative_to(self.libdir)) for p in self.libdir.glob("**/libibverbs*")]
+        self.assertEqual(found, ["uroce/libibverbs.so.1"])
+
     def test_the_shared_library_has_a_soversion(self):
         self.assertIn("liburoce.so.0]", run(["readelf", "-d", self.libdir / "liburoce.so"]))
 
