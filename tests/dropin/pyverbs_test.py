@@ -1,7 +1,8 @@
 """rdma-core's own tests, as Debian's python3-pyverbs ships them, on a device that talks to itself.
 
 The cases that must pass are listed by name in pyverbs_cases.txt: one that is missing, fails or is
-skipped now fails here. A case that passes and is not listed is told, so that the list grows.
+skipped now fails here. A case that passes and is not listed is told, so that the list grows. All of
+them pass over a faulty wire too: with losses, or those that count datagrams with all other faults.
 The tests are unpacked into a folder of this run's own.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -23,13 +24,21 @@ CASES = Path(__file__).with_name("pyverbs_cases.txt")
 # Timers of the tests' queue pairs are long, and a lost packet costs one.
 LIMIT_S = 400
 STARTED = re.compile(r"^(test_\w+) \((tests\.[\w.]+)\)", re.MULTILINE)
-UNRELIABLE = re.compile("_u[cd](_|$)")
 RESULT = re.compile(r"\.\.\. .*?(ok|FAIL|ERROR|skipped .*)$")
 
 
-def listed():
-    lines = CASES.read_text("ascii").splitlines()
-    return {line for line in lines if line and not line.startswith("#")}
+# A ring hands back what is sent, through the faults.
+RING = ("--set", "port.kind=ring", "--fault")
+LOSSES = "loss=1%,reorder=1%,seed=1"
+# All that datagrams may meet but losses; copies come at once.
+FAULTS_OF_DATAGRAMS = ("reorder=20%,delay=20us-200us,seed=1", "dup=100%,seed=1")
+
+
+def listed(counting_datagrams=None):
+    """All cases; True, False: those that do, or do not, need each of their datagrams."""
+    lines = [line.partition(" | ") for line in CASES.read_text("ascii").splitlines()
+             if line and not line.startswith("#")]
+    return {case for case, _, why in lines if counting_datagrams in (None, bool(why))}
 
 
 def unpack(folder):
@@ -89,11 +98,15 @@ class RdmaCoreTests(dropin.DropinTest):
             "tests.test_shared_pd.SharedPDTestCase.test_imported_rc_ex_rdma_write"})
 
     def test_the_same_cases_pass_with_losses(self):
-        # All but those that wait for datagrams, of which a lost one never comes.
-        cases = {case for case in listed() if not UNRELIABLE.search(case)}
-        # A ring hands back what is sent, through the faults.
-        options = ("--set", "port.kind=ring", "--fault", "loss=1%,reorder=1%,seed=1")
-        self.check(cases, *self.run_list(*options, cases=sorted(cases)))
+        cases = listed(counting_datagrams=False)
+        self.check(cases, *self.run_list(*RING, LOSSES, cases=sorted(cases)))
+
+    def test_those_that_count_datagrams_pass_with_all_other_faults(self):
+        cases = listed(counting_datagrams=True)
+        for faults in FAULTS_OF_DATAGRAMS:
+            with self.subTest(faults=faults):
+                self.setUp()
+                self.check(cases, *self.run_list(*RING, faults, cases=sorted(cases)))
 
 
 if __name__ == "__main__":
