@@ -145,15 +145,20 @@ Result<Side> find_side(const ConfigSources& sources, const Layers& layers) {
   return scratch.port.side;
 }
 
-Result<Layers> collect(const ConfigSources& sources) {
-  std::vector<FileSetting> settings;
-  if (const std::string file = file_of(sources); !file.empty()) {
-    auto read = read_config_file(file);
-    if (!read) {
-      return tl::make_unexpected(read.error());
-    }
-    settings = std::move(*read);
+Result<std::vector<FileSetting>> read_file(const ConfigSources& sources) {
+  if (sources.text) {
+    return read_config_text(*sources.text, sources.file);
   }
+  const std::string file = file_of(sources);
+  return file.empty() ? std::vector<FileSetting>() : read_config_file(file);
+}
+
+Result<Layers> collect(const ConfigSources& sources) {
+  const Result<std::vector<FileSetting>> read = read_file(sources);
+  if (!read) {
+    return tl::make_unexpected(read.error());
+  }
+  const std::vector<FileSetting>& settings = *read;
   if (auto done = check_each(settings); !done) {
     return tl::make_unexpected(done.error());
   }

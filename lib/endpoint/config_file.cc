@@ -16,11 +16,14 @@
 namespace roce {
 namespace {
 
-std::vector<std::string> all_paths() {
-  std::vector<std::string> paths;
-  for (const ConfigKey& key : config_keys()) {
-    paths.emplace_back(key.path);
-  }
+const std::vector<std::string>& all_paths() {
+  static const std::vector<std::string> paths = [] {
+    std::vector<std::string> list;
+    for (const ConfigKey& key : config_keys()) {
+      list.emplace_back(key.path);
+    }
+    return list;
+  }();
   return paths;
 }
 
@@ -219,21 +222,18 @@ std::optional<size_t> find_key(std::string_view path) {
 }
 
 std::string suggest_key(std::string_view path) {
+  const std::string name = fmt::format(".{}", path.substr(path.rfind('.') + 1));
   for (const ConfigKey& key : config_keys()) {
-    if (key.path.ends_with(fmt::format(".{}", path.substr(path.rfind('.') + 1)))) {
+    if (key.path.ends_with(name)) {
       return fmt::format(" (did you mean {}?)", key.path);
     }
   }
   return did_you_mean(path, all_paths());
 }
 
-Result<std::vector<FileSetting>> read_config_file(const std::string& file) {
-  const Result<std::string> text = read_text(file);
-  if (!text) {
-    return tl::make_unexpected(text.error());
-  }
+Result<std::vector<FileSetting>> read_config_text(std::string_view text, const std::string& file) {
   try {
-    const toml::table root = toml::parse(*text, file);
+    const toml::table root = toml::parse(text, file);
     Reader reader(file);
     if (auto done = reader.read_root(root); !done) {
       return tl::make_unexpected(done.error());
@@ -243,6 +243,14 @@ Result<std::vector<FileSetting>> read_config_file(const std::string& file) {
     return failure(EINVAL, fmt::format("{}:{}: not TOML: {}", file, error.source().begin.line,
                                        error.description()));
   }
+}
+
+Result<std::vector<FileSetting>> read_config_file(const std::string& file) {
+  const Result<std::string> text = read_text(file);
+  if (!text) {
+    return tl::make_unexpected(text.error());
+  }
+  return read_config_text(*text, file);
 }
 
 }  // namespace roce

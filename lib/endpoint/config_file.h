@@ -28,9 +28,12 @@ std::optional<size_t> find_key(std::string_view path);
 /// " (did you mean port.mtu?)" for a path that is no key, or "".
 std::string suggest_key(std::string_view path);
 
-/// Reads `file`. Each value has the TOML type its key wants; the value itself is not yet judged.
-/// Errors name file and line: EINVAL (no TOML, unknown key, wrong type), or the system's when the
-/// file cannot be read.
+/// Reads the TOML `text`, which is that of `file`. Each value has the TOML type its key wants; the
+/// value itself is not yet judged. Errors name file and line: EINVAL (no TOML, unknown key, wrong
+/// type).
+Result<std::vector<FileSetting>> read_config_text(std::string_view text, const std::string& file);
+
+/// The same of the file's own text. Errors: also the system's when it cannot be read.
 Result<std::vector<FileSetting>> read_config_file(const std::string& file);
 
 }  // namespace roce

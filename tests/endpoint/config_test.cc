@@ -107,6 +107,16 @@ TEST_F(ConfigTest, side_tables_follow_the_side_wherever_it_is_set) {
   EXPECT_EQ(load().eal.cpu, 2U);
 }
 
+TEST_F(ConfigTest, text_in_memory_takes_the_place_of_a_file) {
+  sources_.environment = {{"UROCE_CONFIG", "/nowhere.toml"}};
+  sources_.file = "in memory";
+  sources_.text = "[port]\nmtu = 1500\n";
+  EXPECT_EQ(load().port.mtu, 1500U);
+  EXPECT_EQ(origin_of(load(), "port.mtu"), "file in memory:2");
+  sources_.text = "port.mtu = true\n";
+  EXPECT_THAT(refusal(), StartsWith("in memory:1: port.mtu = true: must be "));
+}
+
 TEST_F(ConfigTest, file_named_by_environment_is_read_unless_a_flag_names_another) {
   const std::string other = folder_.write("other.toml", "port.mtu = 1400\n");
   sources_.environment = {{"UROCE_CONFIG", other}};

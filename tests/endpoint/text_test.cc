@@ -28,6 +28,15 @@ TEST(Nearest, finds_the_mistyped_word_and_leaves_strangers_alone) {
   EXPECT_EQ(nearest("mtu", std::vector<std::string>{}), "");
 }
 
+TEST(Nearest, takes_up_to_a_third_of_the_longer_word_for_mistyped) {
+  const std::vector<std::string> words = {"port.mtu", "eal.cpu"};
+  EXPECT_EQ(nearest("ppppport.mtu", words), "port.mtu") << "4 of 12";
+  EXPECT_EQ(nearest("pppppport.mtu", words), "") << "5 of 13";
+  EXPECT_EQ(nearest("prt.mu", words), "port.mtu") << "2 of 8";
+  EXPECT_EQ(nearest("prx.mu", words), "") << "3 of 8";
+  EXPECT_EQ(nearest(std::string(2000, 'p'), words), "");
+}
+
 TEST(DidYouMean, is_empty_without_a_near_word) {
   const std::vector<std::string> words = {"rtc", "lcore"};
   EXPECT_EQ(did_you_mean("lcor", words), " (did you mean lcore?)");

@@ -142,8 +142,9 @@ struct ConfigFlag {
 
 /// Where load_config() looks. A later one wins: default, file, environment, flags (last flag wins).
 struct ConfigSources {
-  Side default_side = Side::a;  ///< used when nothing sets port.side
-  std::string file;             ///< TOML file; empty: the variable UROCE_CONFIG, else none
+  Side default_side = Side::a;           ///< used when nothing sets port.side
+  std::string file;                      ///< TOML file; empty: the variable UROCE_CONFIG, else none
+  std::optional<std::string> text = {};  ///< TOML that takes the file's place; `file` only names it
   std::vector<std::pair<std::string, std::string>> environment;  ///< from process_environment()
   std::vector<ConfigFlag> flags;
   std::vector<uint32_t> cpus;  ///< CPUs this process may use; empty: asked from the system
