@@ -1,6 +1,7 @@
 // SharedReceiveQueue: receive WQEs for many QPs of one engine. Slots travel in a circle: the poster
 // takes a free one, fills it and shows it to the engine; a QP takes the oldest, holds it while its
-// message arrives, and gives it back. QPs finish in any order, hence the two rings of slot numbers.
+// message arrives, and gives it back. QPs finish in any order, hence the two rings of slots. Slots
+// stay where they are; a larger queue gets further ones.
 //
 // Thread: reserve(), commit(), publish() and posted() the poster's; everything else the engine's.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -9,6 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "base/limits.h"
 #include "qp/wqe.h"
@@ -23,10 +27,7 @@ class SharedReceiveQueue {
   SharedReceiveQueue(uint32_t id, uint32_t entries, uint32_t max_sge)
       : id_(id),
         stride_((sizeof(RecvWqe) + (max_sge - 1) * sizeof(Sge) + alignof(RecvWqe) - 1) /
-                alignof(RecvWqe) * alignof(RecvWqe)),
-        slots_(new (std::align_val_t{alignof(RecvWqe)}) std::byte[kMaxSrqWr * stride_]),
-        free_(kMaxSrqWr),
-        ready_(kMaxSrqWr) {
+                alignof(RecvWqe) * alignof(RecvWqe)) {
     grow_to(entries);
     entries_ = entries;
   }
@@ -41,22 +42,22 @@ class SharedReceiveQueue {
     if (posted() >= entries_) {
       return nullptr;
     }
-    return &wqe(free_.front(reserved_));
+    return free_->front(reserved_);
   }
   /// Counts the reserved slot as posted.
   void commit() {
-    ready_.push(free_.front(reserved_));
+    ready_->push(free_->front(reserved_));
     ++reserved_;
   }
   /// Shows what was committed to the engine.
   void publish() {
-    free_.pop(reserved_);
+    free_->pop(reserved_);
     reserved_ = 0;
-    ready_.publish();
+    ready_->publish();
   }
   /// WQEs that are posted or held by QPs.
   uint32_t posted() {
-    return slot_count_ - (static_cast<uint32_t>(free_.available(slot_count_)) - reserved_);
+    return slot_count_ - (static_cast<uint32_t>(free_->available(slot_count_)) - reserved_);
   }
   /// Changes the capacity; false when more WQEs than that are posted. Neither the poster nor the
   /// engine may use the queue meanwhile.
@@ -71,21 +72,20 @@ class SharedReceiveQueue {
 
   /// The oldest WQE, which the caller holds until give_back(); nullptr when there is none.
   RecvWqe* take() {
-    if (ready_.available() == 0) {
+    if (ready_->available() == 0) {
       return nullptr;
     }
-    RecvWqe& taken = wqe(ready_.front());
-    ready_.pop();
-    if (limit_ != 0 && ready_.available(limit_) < limit_) {
+    RecvWqe* const taken = ready_->front();
+    ready_->pop();
+    if (limit_ != 0 && ready_->available(limit_) < limit_) {
       limit_ = 0;
       limit_reached_ = true;
     }
-    return &taken;
+    return taken;
   }
-  void give_back(const RecvWqe* taken) {
-    const auto* at = reinterpret_cast<const std::byte*>(taken);
-    free_.push(static_cast<uint32_t>(static_cast<size_t>(at - slots_.get()) / stride_));
-    free_.publish();
+  void give_back(RecvWqe* taken) {
+    free_->push(taken);
+    free_->publish();
   }
 
   /// Asks for one event as soon as fewer than `limit` WQEs are left; 0: none.
@@ -106,13 +106,33 @@ class SharedReceiveQueue {
     }
   };
 
-  RecvWqe& wqe(uint32_t slot) { return *reinterpret_cast<RecvWqe*>(slots_.get() + slot * stride_); }
+  using Ring = std::optional<SpscRing<RecvWqe*>>;
+
   void grow_to(uint32_t entries) {
-    for (; slot_count_ < entries; ++slot_count_) {
-      new (&wqe(slot_count_)) RecvWqe;
-      free_.push(slot_count_);
+    if (entries <= slot_count_) {
+      return;
     }
-    free_.publish();
+    const uint32_t more = entries - slot_count_;
+    std::byte* const block = new (std::align_val_t{alignof(RecvWqe)}) std::byte[more * stride_];
+    blocks_.emplace_back(block);
+    std::vector<RecvWqe*> fresh;
+    for (uint32_t i = 0; i < more; ++i) {
+      fresh.push_back(new (block + i * stride_) RecvWqe);
+    }
+    slot_count_ = entries;
+    enlarge(free_, fresh);
+    enlarge(ready_, {});
+  }
+  /// A ring for all slots with what the old one held, and `more` behind it.
+  void enlarge(Ring& ring, std::span<RecvWqe* const> more) {
+    std::vector<RecvWqe*> held;
+    for (size_t i = 0, n = ring ? ring->available(ring->capacity()) : 0; i < n; ++i) {
+      held.push_back(ring->front(i));
+    }
+    ring.emplace(slot_count_);
+    ring->push(std::span<RecvWqe* const>(held));
+    ring->push(more);
+    ring->publish();
   }
 
   uint32_t id_;
@@ -122,9 +142,9 @@ class SharedReceiveQueue {
   uint32_t reserved_ = 0;    // taken from free_ by the poster, not yet shown
   uint32_t limit_ = 0;
   bool limit_reached_ = false;
-  std::unique_ptr<std::byte[], Free> slots_;  // touched only as far as they are used
-  SpscRing<uint32_t> free_;                   // engine -> poster
-  SpscRing<uint32_t> ready_;                  // poster -> engine
+  std::vector<std::unique_ptr<std::byte[], Free>> blocks_;  // of slots
+  Ring free_;                                               // engine -> poster
+  Ring ready_;                                              // poster -> engine
 };
 
 }  // namespace roce
