@@ -1,9 +1,6 @@
 // Fuzzes what a program takes from the TCP connection beside the wire: everything that the other
 // end sends before it closes, for each thing that this end may wait for.
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +9,7 @@
 #include "base/check.h"
 #include "common/exchange.h"
 #include "common/side_channel.h"
+#include "fuzz/memory_socket.h"
 #include "fuzz/tally.h"
 
 namespace uroce::app {
@@ -88,14 +86,17 @@ void check_texts(std::string_view text) {
   }
 }
 
+/// Pieces as TCP might cut them: all at once, or 1 to 31 bytes each.
+size_t piece_of(uint8_t what) {
+  const size_t drawn = what >> 3;
+  return drawn == 0 ? SIZE_MAX : drawn;
+}
+
 void check_channel(uint8_t what, std::string_view bytes) {
-  int fds[2];
-  ROCE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
-  const ssize_t sent = ::send(fds[1], bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  ROCE_CHECK(sent == static_cast<ssize_t>(bytes.size()) || bytes.empty());
-  ::shutdown(fds[1], SHUT_WR);
+  using roce::fuzz::MemorySocket;
+  MemorySocket::open(bytes, piece_of(what));
   {
-    SideChannel channel(fds[0], "the fuzzer", {});
+    SideChannel channel(MemorySocket::kFd, "the fuzzer", {});
     switch (what % 4) {
       case 0:
         serve(channel);
@@ -113,7 +114,7 @@ void check_channel(uint8_t what, std::string_view bytes) {
     channel.send_stop("the input is over");
     channel.peer_state();
   }
-  ::close(fds[1]);
+  ROCE_CHECK(MemorySocket::closed());
 }
 
 }  // namespace
@@ -124,7 +125,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  // Sockets cost many system calls, so what needs none goes without.
+  // What needs no connection goes without.
   if ((data[0] & 4) == 0) {
     uroce::app::check_channel(data[0], bytes);
   } else {

@@ -125,7 +125,6 @@ class VerbsSession {
   std::vector<verbs::Srq> srqs_;
   std::vector<LiveQp> qps_;
   std::vector<verbs::Ah> ahs_;
-  bool srq_made_ = false;
   std::array<ibv_sge, kSges> sge_{};
 };
 
