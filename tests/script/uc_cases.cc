@@ -243,6 +243,18 @@ RULE_CASES(uc_refused_requests) {
   }
 }
 
+RULE_CASE("Q10 U8", uc_error_whose_completion_is_lost_leads_to_err_not_to_sqe) {
+  connect({.type = IBV_QPT_UC, .send_cqes = 1});
+  hold_completions(true);
+  post(wr_send(1).from(0, 8));
+  expect(send_only(0).bytes(memory(0, 8)));
+  post(wr_send(2).from_bad_key(0, 8));
+  expect_events({IBV_EVENT_CQ_ERR, IBV_EVENT_QP_FATAL});
+  expect_state(IBV_QPS_ERR);
+  hold_completions(false);
+  expect_sent({done(1, IBV_WC_SEND)});
+}
+
 RULE_CASE("U8 T9", uc_wrong_key_of_a_send_leads_to_sqe_and_back) {
   connect(kUc);
   recv(9, 2000, 8);

@@ -297,10 +297,13 @@ void Completer::settle(Instant now) {
 }
 
 void Completer::fail(CompletionStatus status, uint8_t vendor_error) {
+  // First, since a lost completion leads further than to SQE.
+  if (core_.now_in() != QpState::err) {
+    core_.enter(core_.type == QpType::rc ? QpState::err : QpState::sqe);
+  }
   // IBTA 10.7.3.1: an error completes even an unsignalled WQE.
   push(*window_.oldest(), status, vendor_error);
   window_.retire_oldest();
-  core_.enter(core_.type == QpType::rc ? QpState::err : QpState::sqe);
 }
 
 bool Completer::flush(uint32_t limit) {
