@@ -12,14 +12,6 @@ Pkt write_at(Script& s, int32_t psn) {
   return write_only(psn).reth(s.at(offset), s.rkey(), 8).data(8, static_cast<uint8_t>(psn + 1));
 }
 
-Bytes joined(std::initializer_list<Bytes> parts) {
-  Bytes all;
-  for (const Bytes& part : parts) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
-}
-
 }  // namespace
 
 RULE_CASE("R18", what_came_early_is_executed_when_the_gap_closes) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,14 @@ inline Bytes pattern(size_t n, uint8_t seed = 1) {
     bytes[i] = static_cast<uint8_t>(i * 7 + i / 251 + size_t{seed} * 31);
   }
   return bytes;
+}
+
+inline Bytes joined(std::initializer_list<Bytes> parts) {
+  Bytes all;
+  for (const Bytes& part : parts) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
 }
 
 struct Pkt {

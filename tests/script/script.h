@@ -39,6 +39,12 @@ struct CaseInfo {
   uint32_t device_psn = 0;  ///< first PSN of the device's requests
 };
 
+/// The same, of a case that is tied to them.
+struct FirstPsns {
+  uint32_t peer = 0;
+  uint32_t device = 0;
+};
+
 inline constexpr int kAllRemote =
     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
@@ -69,6 +75,7 @@ struct Setup {
   uint16_t pkey = 0xffff;        ///< the P_Key table's only entry
   size_t held = 0;               ///< packets that may wait for an earlier one; 0: go-back-N
   uint32_t shared_receives = 0;  ///< entries of a shared receive queue; 0: none
+  std::optional<FirstPsns> first_psns = std::nullopt;  ///< whatever those of the run are
 };
 
 class VirtualClock final : public verbs::Clock {

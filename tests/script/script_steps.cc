@@ -51,6 +51,10 @@ void Script::create(const Setup& setup, Where at) {
   tear_down();
   drops_seen_ = {};
   setup_ = setup;
+  if (setup.first_psns) {
+    info_.peer_psn = setup.first_psns->peer;
+    info_.device_psn = setup.first_psns->device;
+  }
   make_device();
   memory_.resize(kMemory);
   for (size_t i = 0; i < kMemory; ++i) {

@@ -41,7 +41,7 @@ void run_share(Report& report, const Case& like, uint64_t begin, uint64_t end, u
     Case c = like;
     c.seed = report.seed = seed;
     Totals totals;
-    const std::string violation = run_case(c, {}, {}, &totals);
+    const std::string violation = run_case(c, {}, &totals);
     ++report.schedules;
     report.requests += totals.requests;
     report.packets += totals.packets;

@@ -11,6 +11,15 @@ Options options_of(const Case& c) {
   for (const auto& [which, share] : c.faults) {
     options.faults.*kFaultNames[which].share = share;
   }
+  if (c.simple) {
+    options.connections = 1;
+    options.types = {IBV_QPT_RC};
+    options.shared_receives = options.small_queues = false;
+    options.repertoire.flush = options.repertoire.atomic_write = options.repertoire.windows = false;
+    options.settled = true;
+    options.turn = Duration::from_ns(1);
+    options.lazy = 0;
+  }
   return options;
 }
 
@@ -42,9 +51,8 @@ std::vector<Event> plan_of(const Case& c) {
   return plan;
 }
 
-std::string run_case(const Case& c, const World::Tell& tell, const std::string& captures,
-                     Totals* totals) {
-  World world(options_of(c), plan_of(c), tell, captures);
+std::string run_case(const Case& c, const Watch& watch, Totals* totals) {
+  World world(options_of(c), plan_of(c), watch);
   std::string violation = world.run();
   if (totals != nullptr) {
     *totals = world.totals();
@@ -63,6 +71,7 @@ std::string arguments_of(const Case& c) {
     out += std::string(" --insert ") + name_of(c.inserted->first) + "@" +
            std::to_string(c.inserted->second);
   }
+  out += c.simple ? " --simple" : "";
   if (c.kept) {
     out += " --events ";
     for (size_t i = 0; i < c.kept->size(); ++i) {

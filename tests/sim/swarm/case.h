@@ -21,14 +21,15 @@ struct Case {
   std::optional<std::vector<size_t>> kept;
   /// An event of this kind happens before the one of that place.
   std::optional<std::pair<Kind, size_t>> inserted;
+  /// One RC connection, requests that packet scripts have words for, engines that never lag.
+  bool simple = false;
 };
 
 Options options_of(const Case& c);
 std::vector<Event> plan_of(const Case& c);
 
 /// Runs it. Empty, or the violation.
-std::string run_case(const Case& c, const World::Tell& tell = {}, const std::string& captures = {},
-                     Totals* totals = nullptr);
+std::string run_case(const Case& c, const Watch& watch = {}, Totals* totals = nullptr);
 
 /// Arguments of uroce-sim that run it.
 std::string arguments_of(const Case& c);

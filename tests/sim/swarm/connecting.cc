@@ -50,6 +50,7 @@ void World::connect_new(uint64_t seed) {
     return;
   }
   if (make_qp(c.a) && make_qp(c.b) && make_ready(c)) {
+    begin_script(c);
     fill_receives(c.a);
     fill_receives(c.b);
   }
@@ -107,6 +108,13 @@ bool World::modify(End& end, const ibv_qp_attr& attr, int mask) {
   if (const Status s = end.qp->modify(attr, mask); !s) {
     fail("modify: " + s.error().reason);
     return false;
+  }
+  if (ScriptWriter* const scribe = scribe_of(end); scribe != nullptr && mask == IBV_QP_STATE) {
+    if (attr.qp_state == IBV_QPS_SQD || attr.qp_state == IBV_QPS_RTS) {
+      scribe->on_move(now(), attr.qp_state);
+    } else {
+      scribe->stop();
+    }
   }
   return true;
 }
@@ -180,6 +188,7 @@ void World::close_at_once(Connection& c) {
   const bool a_first = c.prng.chance(0.5);
   for (End* end : {a_first ? &c.a : &c.b, a_first ? &c.b : &c.a}) {
     if (!end->gone) {
+      disturb(*end->host);
       end->host->ends.erase(end->qpn);
       end->qp.reset();
       retire(*end);
@@ -191,6 +200,7 @@ void World::close_at_once(Connection& c) {
 /// The same queue pairs, from RESET on, with what is otherwise a new connection.
 void World::reset_both(Connection& c) {
   for (End* end : {&c.a, &c.b}) {
+    disturb(*end->host);
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_RESET;
     if (!modify(*end, attr, IBV_QP_STATE)) {
@@ -228,6 +238,10 @@ void World::reset_both(Connection& c) {
     if (to.type != IBV_QPT_RC) {
       to.outbox = from.outbox;  // a late one may still arrive
     }
+    to.left = from.left;
+    for (size_t group = 0; group < kMaxGroups; ++group) {
+      to.joined[group] = from.joined[group] != 0 ? next_id_++ : 0;  // it has been away a moment
+    }
   }
   if (make_ready(fresh)) {
     fill_receives(fresh.a);
@@ -260,6 +274,9 @@ void World::settle_window(End& end) {
 /// The queue pair has been reset or destroyed: nothing more happens to its memory, and nothing more
 /// completes.
 void World::retire(End& end) {
+  if (ScriptWriter* const scribe = scribe_of(end)) {
+    scribe->stop();
+  }
   settle_window(end);
   for (const ReceiveRecord& record : end.receives) {
     adopt(*end.host, record.pieces);
@@ -295,6 +312,7 @@ void World::finish(Connection& c) {
     end->mw.reset();
     end->mr.reset();
     end->ah.reset();
+    end->group_ahs = {};
     if (!end->crashed) {
       end->host->space->give(end->window);
     }
@@ -304,7 +322,10 @@ void World::finish(Connection& c) {
 
 /// Ends a connection on whose way out everything was flushed.
 void World::close_flushed(Connection& c) {
-  const auto flushed = [](const End& end) { return end.sends.empty() && end.receives.empty(); };
+  // What was lost with an overrun is waited for in vain.
+  const auto flushed = [&](const End& end) {
+    return (end.sends.empty() && end.receives.empty()) || (end.overrun && now() >= c.closed_by);
+  };
   if (flushed(c.a) && flushed(c.b)) {
     close_at_once(c);
   } else if (now() >= c.closed_by) {

@@ -16,6 +16,7 @@ struct World::Draft {
   SendRecord record;
   Bytes bytes;  ///< what the slot holds
   std::optional<Message> message;
+  std::optional<size_t> group;  ///< that a datagram goes to, if it does not go to the peer
   ibv_send_wr wr{};
   std::array<ibv_sge, kMaxPieces> sges{};
 

@@ -52,6 +52,7 @@ void World::execute_on_end(const Event& event, Prng& prng) {
   if (event.kind == Kind::destroy) {
     say("destroy " + describe(end));
     if (!end.gone) {
+      disturb(*end.host);
       end.host->ends.erase(end.qpn);
       end.qp.reset();
       retire(end);
@@ -100,6 +101,12 @@ void World::execute_on_end(const Event& event, Prng& prng) {
         break_connection(*c);
       }
       break;
+    case Kind::join:
+      join(end, prng);
+      break;
+    case Kind::leave:
+      leave(end, prng);
+      break;
     case Kind::deregister:
       deregister(end);
       break;
@@ -113,6 +120,9 @@ void World::execute_fault(const Event& event, Prng& prng) {
   const size_t which = prng.below(hosts);
   const Duration span = Duration::from_us(1 + prng.below(400));
   const Instant until = now() + span;
+  if (event.kind != Kind::partition) {
+    refuse_script(*hosts_[which], "its port, its engine or its clock is disturbed");
+  }
   say(std::string(name_of(event.kind)) + " at host " + std::to_string(which) + " for " +
       std::to_string(span.ns / 1000) + " us");
   switch (event.kind) {
@@ -157,6 +167,7 @@ void World::restart(Host& host) {
       }
       end->qp.reset();
       end->ah.reset();
+      end->group_ahs = {};
       end->mw.reset();
       end->mr.reset();
       for (SendRecord& record : end->sends) {
@@ -192,6 +203,7 @@ void World::pause(End& end, Prng& prng) {
 
 /// Takes the right to write away, or gives it back.
 void World::reregister(End& end) {
+  refuse_script(*end.host, "its memory is registered anew");
   if (!end.mr) {
     return;
   }
@@ -214,6 +226,7 @@ void World::reregister(End& end) {
 }
 
 void World::deregister(End& end) {
+  refuse_script(*end.host, "its memory is deregistered");
   if (!end.mr) {
     return;
   }
@@ -231,11 +244,19 @@ void World::deregister(End& end) {
 }
 
 void World::resize(Host& host, Prng& prng) {
-  verbs::Cq& cq = host.cqs[prng.below(static_cast<uint32_t>(host.cqs.size()))];
-  const int entries = cq_entries() + static_cast<int>(prng.below(64));
+  const size_t which = prng.below(static_cast<uint32_t>(host.cqs.size()));
+  verbs::Cq& cq = host.cqs[which];
+  CompletionRoom& room = host.rooms[which];
+  const size_t entries =
+      options_.small_queues ? cq_entries(prng) : cq_entries(prng) + prng.below(64);
   say("resize CQ " + std::to_string(cq.handle()) + " of host " + std::to_string(host.index));
-  if (const Status s = cq.resize(entries); !s) {
+  const Status s = cq.resize(static_cast<int>(entries));
+  if (!s && entries >= room.entries) {
     fail("resize_cq: " + s.error().reason);
+  }
+  room.disturbed = true;  // the engine has had a turn, too
+  if (s) {
+    room.entries = entries;
   }
 }
 

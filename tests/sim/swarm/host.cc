@@ -19,9 +19,9 @@ void World::start_host(Host& host) {
   host.port = &network_.port(host.index);
   host.port->set_dead(false);
   Port* port = host.port;
-  if (!captures_.empty()) {
+  if (!watch_.captures.empty()) {
     auto capture =
-        PcapPort::open(*host.port, captures_ + "-" + std::to_string(host.index) + ".pcap", 0);
+        PcapPort::open(*host.port, watch_.captures + "-" + std::to_string(host.index) + ".pcap", 0);
     if (capture) {
       host.capture = std::move(*capture);
       port = host.capture.get();
@@ -57,9 +57,10 @@ void World::start_host(Host& host) {
   make_objects(host);
 }
 
-/// What all queue pairs may complete at once, those that are being replaced among them.
-int World::cq_entries() const {
-  return static_cast<int>(4 * (options_.connections + 1) * (3 * options_.depth + 8));
+/// What all queue pairs may complete at once, those that are being replaced among them; or less.
+size_t World::cq_entries(Prng& prng) const {
+  return options_.small_queues ? 1 + prng.below(12)
+                               : 4 * (options_.connections + 1) * (3 * options_.depth + 8);
 }
 
 void World::make_objects(Host& host) {
@@ -78,7 +79,9 @@ void World::make_objects(Host& host) {
   }
   const size_t queues = 1 + prng_.below(3);
   for (size_t i = 0; i < queues; ++i) {
-    host.cqs.push_back(*host.device->create_cq(cq_entries()));
+    const size_t entries = cq_entries(prng_);
+    host.cqs.push_back(*host.device->create_cq(static_cast<int>(entries)));
+    host.rooms.push_back({entries});
   }
 }
 
@@ -93,6 +96,7 @@ void World::stop_host(Host& host, bool crash) {
   host.words.clear();
   host.local.clear();
   host.cqs.clear();
+  host.rooms.clear();
   host.pds.clear();
   host.device.reset();
   host.capture.reset();

@@ -1,7 +1,6 @@
 // Completions: each is the one that is due, says what it may say, and finds the data in place.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -45,94 +44,16 @@ constexpr ibv_wc_opcode completion_of(Op op) {
 
 }  // namespace
 
-std::string World::describe(const End& end) const {
-  const char* type = end.type == IBV_QPT_RC ? "RC" : end.type == IBV_QPT_UC ? "UC" : "UD";
-  return std::string(type) + " QP " + std::to_string(end.qpn) + " of host " +
-         std::to_string(end.host->index);
-}
-
-struct World::Seen {
-  Host* host;
-  ibv_wc wc;
-};
-
-/// Adds a completion to those of its kind. False when nobody can have it.
-bool World::sort(Host& host, const ibv_wc& wc, std::vector<Seen>& receives,
-                 std::vector<Seen>& sends) {
-  const auto end = host.ends.find(wc.qp_num);
-  if (end == host.ends.end()) {
-    fail("a completion of QP " + std::to_string(wc.qp_num) + ", which is gone");
-    return false;
-  }
-  End& e = *end->second;
-  const bool sent = std::any_of(e.sends.begin(), e.sends.end(),
-                                [&](const SendRecord& r) { return r.id == wc.wr_id; });
-  (sent ? sends : receives).push_back({&host, wc});
-  if (sent && wc.status != IBV_WC_SUCCESS) {
-    break_connection(*e.connection);  // that is why its receives are flushed
-  }
-  return true;
-}
-
-/// Takes all completions of everybody, the receives first: whoever has been acknowledged must find
-/// his message received.
-void World::poll_all() {
-  std::vector<Seen> receives;
-  std::vector<Seen> sends;
-  std::array<ibv_wc, 16> wc{};
-  for (const auto& host : hosts_) {
-    for (verbs::Cq& cq : host->cqs) {
-      int n;
-      while ((n = cq.poll(wc)) > 0) {
-        for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-          if (!sort(*host, wc[i], receives, sends)) {
-            return;
-          }
-        }
-      }
-      if (n < 0) {
-        fail("a completion queue has overrun");
-      }
-    }
-  }
-  for (const Seen& seen : receives) {
-    on_received(*seen.host->ends.at(seen.wc.qp_num), seen.wc);
-  }
-  for (const Seen& seen : sends) {
-    on_sent(*seen.host->ends.at(seen.wc.qp_num), seen.wc);
-  }
-}
-
-Range World::take(Host& host, size_t size) {
-  const Range slot = host.space->take(size);
-  host.memory->make_ready(slot.end());
-  return slot;
-}
-
-void World::release(Host& host, Range slot) {
-  host.space->give(slot);
-}
-
-void World::adopt(Host& host, const Pieces& pieces) {
-  for (size_t i = 0; i < pieces.count; ++i) {
-    host.memory->adopt(pieces.at[i]);
-  }
-}
-
-Bytes World::gather(Host& host, const Pieces& pieces, size_t skip, size_t size) const {
-  Bytes bytes;
-  for (size_t i = 0; i < pieces.count; ++i) {
-    const uint8_t* const from = host.memory->actual() + pieces.at[i].begin;
-    bytes.insert(bytes.end(), from, from + pieces.at[i].size);
-  }
-  bytes.resize(std::min(bytes.size(), skip + size));
-  bytes.erase(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(std::min(skip, bytes.size())));
-  return bytes;
-}
-
 void World::on_sent(End& end, const ibv_wc& wc) {
+  // A success comes before all that an overrun has taken.
+  const bool gaps = end.overrun && wc.status != IBV_WC_SUCCESS;
   while (!failed() && !end.sends.empty() && end.sends.front().id != wc.wr_id) {
     SendRecord& silent = end.sends.front();
+    if (gaps) {
+      retire_send(end, silent);
+      end.sends.pop_front();
+      continue;
+    }
     if (end.failed || silent.signaled) {
       fail("request " + std::to_string(silent.id) + " on " + describe(end) +
            " has no completion, a later one has");
@@ -317,6 +238,9 @@ bool World::tolerates_receive(const End& end, ibv_wc_status status) const {
 
 void World::on_received(End& end, const ibv_wc& wc) {
   std::deque<ReceiveRecord>& queue = end.shared != nullptr ? end.shared->posted : end.receives;
+  if (end.overrun && wc.status != IBV_WC_SUCCESS) {
+    give_up_receives(end, wc.wr_id);
+  }
   const auto at = std::find_if(queue.begin(), queue.end(),
                                [&](const ReceiveRecord& r) { return r.id == wc.wr_id; });
   if (at == queue.end() || (end.shared == nullptr && at != queue.begin())) {
@@ -371,6 +295,10 @@ void World::match(End& end, const ReceiveRecord& record, const ibv_wc& wc) {
                                                                         : outbox.end())
          : std::find_if(outbox.begin(), outbox.end(),
                         [&](const Message& m) { return matches(end, record, wc, m); });
+  if (found == outbox.end() && !rc && take_copy(end, record, wc)) {
+    adopt(*end.host, record.pieces);
+    return;
+  }
   if (found == outbox.end()) {
     fail("receive " + std::to_string(record.id) + " on " + describe(end) +
          " holds what its peer has not sent, or not next");

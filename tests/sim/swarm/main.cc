@@ -32,9 +32,16 @@ One schedule follows from one seed.
   --sweep KIND         each schedule once for each place such an event can have
   --events N,N,...     only these events of the plan
   --verbose            say what happens
+  --simple             one RC connection, and engines and applications that never
+                       lag: what a packet script can say
   --shrink S           reduce the failing schedule S to the fewest events; writes
-                       PREFIX.txt and a capture of each port
+                       PREFIX.txt, a capture of each port and, of a violation that
+                       a simple schedule has as well, PREFIX.cc: a packet script
   --out PREFIX         names those files (uroce-sim-S)
+  --script FILE        write what one end of a schedule does as a packet script, a
+                       case for tests/script; implies --simple
+  --host N             the end at this host (0)
+  --rules "ID..."      the rules that the script is named after (E1)
   --counts             print the count table
 Exit code 0: no violation, 1: there was one, 2: wrong arguments.
 )";
@@ -43,6 +50,9 @@ struct Arguments {
   Case base;
   BatchOptions batch;
   std::string out;
+  std::string script;
+  std::string rules = "E1";
+  size_t host = 0;
   std::optional<Kind> sweep;
   bool verbose = false;
   bool shrinks = false;
@@ -117,6 +127,13 @@ void take(Arguments& a, std::string_view name, const std::string& value) {
     a.base.kept = list_of(value);
   } else if (name == "--out") {
     a.out = value;
+  } else if (name == "--script") {
+    a.script = value;
+    a.base.simple = true;
+  } else if (name == "--host") {
+    a.host = number(name, value);
+  } else if (name == "--rules") {
+    a.rules = value;
   } else {
     usage("unknown option '" + std::string(name) + "'");
   }
@@ -134,6 +151,8 @@ Arguments parse(int argc, char** argv) {
       a.verbose = true;
     } else if (name == "--counts") {
       a.counts = true;
+    } else if (name == "--simple") {
+      a.base.simple = true;
     } else if (i + 1 < argc) {
       take(a, name, argv[++i]);
     } else {
@@ -151,10 +170,11 @@ void print_violation(const Case& c, const std::string& what) {
 }
 
 int run_verbose(const Arguments& a) {
-  const std::string violation = run_case(a.base, [](Instant at, const std::string& what) {
+  const auto tell = [](Instant at, const std::string& what) {
     std::printf("%14.3f us  %s\n", static_cast<double>(at.ns - 1'000'000'000) / 1000, what.c_str());
     std::fflush(stdout);
-  });
+  };
+  const std::string violation = run_case(a.base, {.tell = tell});
   return violation.empty() ? 0 : 1;
 }
 
@@ -197,6 +217,23 @@ int run_sweep(const Arguments& a) {
   return 0;
 }
 
+/// A packet script of what the end at a host does; 0: written.
+int write_case(const Case& c, size_t host, const std::string& rules, const std::string& path) {
+  const ScriptCase script = script_case(c, host, rules, repeated_by(c, host, rules));
+  if (!script.refusal.empty()) {
+    std::printf("no packet script: %s\n", script.refusal.c_str());
+    return 1;
+  }
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (file == nullptr || std::fputs(script.text.c_str(), file) < 0 || std::fclose(file) != 0) {
+    std::fprintf(stderr, "uroce-sim: %s cannot be written\n", path.c_str());
+    return 1;
+  }
+  std::printf("written: %s; format it, put it into tests/script and list it in its meson.build\n",
+              path.c_str());
+  return 0;
+}
+
 int run_shrink(const Arguments& a) {
   if (run_apart(a.base).empty()) {
     std::printf("schedule %lu does not fail\n", a.base.seed);
@@ -214,6 +251,7 @@ int run_shrink(const Arguments& a) {
   if (!problem.empty()) {
     std::fprintf(stderr, "uroce-sim: %s\n", problem.c_str());
   }
+  write_case(least, host_in(what), a.rules, prefix + ".cc");
   return 1;
 }
 
@@ -225,6 +263,9 @@ int run(int argc, char** argv) {
   }
   if (a.shrinks) {
     return run_shrink(a);
+  }
+  if (!a.script.empty()) {
+    return write_case(a.base, a.host, a.rules, a.script);
   }
   if (a.sweep) {
     return run_sweep(a);

@@ -62,6 +62,9 @@ size_t SimPort::tx_burst(Instant now, std::span<Frame> frames) {
     return 0;
   }
   for (Frame& f : frames) {
+    if (tap_) {
+      tap_({f.data, f.len}, true);
+    }
     if (!dead_) {
       network_.carry(index_, {f.data, f.len});
     }
@@ -82,6 +85,9 @@ void SimPort::arrive(std::span<const uint8_t> bytes) {
   if (network_.now() < empty_until_ || pool_.take({&f, 1}) == 0) {
     ++stats_.rx_missed;
     return;
+  }
+  if (tap_) {
+    tap_(bytes, false);
   }
   std::copy(bytes.begin(), bytes.end(), f.data);
   f.len = static_cast<uint32_t>(bytes.size());

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/prng.h"
@@ -53,6 +55,9 @@ class SimPort final : public Port {
   void empty_until(Instant t) { empty_until_ = t; }
   /// While set, what is sent vanishes: the process behind the port is dead.
   void set_dead(bool dead) { dead_ = dead; }
+  /// Shown each frame that is handed over to the engine, or taken from it.
+  using Tap = std::function<void(std::span<const uint8_t>, bool sent)>;
+  void set_tap(Tap tap) { tap_ = std::move(tap); }
   /// A frame for this port; lost when there is no buffer.
   void arrive(std::span<const uint8_t> bytes);
   /// Buffers that the engine holds.
@@ -69,6 +74,7 @@ class SimPort final : public Port {
   Instant blocked_until_;
   Instant empty_until_;
   bool dead_ = false;
+  Tap tap_;
 };
 
 class Network {

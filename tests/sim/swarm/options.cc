@@ -13,9 +13,9 @@ namespace {
 constexpr Instant kStart{1'000'000'000};
 
 constexpr std::array<const char*, kKinds> kKindNames = {
-    "send",      "receive",    "check",      "bind",       "invalidate", "reregister", "pause",
-    "spoil",     "resize",     "error",      "replace",    "destroy",    "deregister", "partition",
-    "port_full", "pool_empty", "clock_jump", "starvation", "restart"};
+    "send",       "receive",   "check",     "bind",       "invalidate", "reregister", "pause",
+    "spoil",      "resize",    "error",     "replace",    "join",       "leave",      "destroy",
+    "deregister", "partition", "port_full", "pool_empty", "clock_jump", "starvation", "restart"};
 
 /// The share of a fault of frames.
 double draw_share(Prng& prng, double most) {
@@ -86,6 +86,8 @@ std::array<double, kKinds> shares(const Options& o, Prng& prng) {
   set(Kind::resize, sometimes(0.2, 0.03));
   set(Kind::error, sometimes(0.15, 0.03));
   set(Kind::replace, sometimes(0.2, 0.03));
+  set(Kind::join, o.groups > 0 ? 0.15 : 0);
+  set(Kind::leave, o.groups > 0 ? 0.05 : 0);
   set(Kind::destroy, o.faults.destroy);
   set(Kind::deregister, o.faults.deregister);
   set(Kind::partition, o.faults.partition);
@@ -117,6 +119,21 @@ void draw_sizes(Prng& prng, Options& o) {
   const size_t needed = (o.max_message + 128) * (o.depth * 2 + 4) * 2 * o.connections;
   while (o.memory < needed) {
     o.memory *= 2;
+  }
+}
+
+/// Drawn apart from the rest, so that a seed's other draws are what they were without them.
+void draw_rarities(Options& o) {
+  Prng prng(o.seed ^ 0x72617265);
+  const bool datagrams = std::find(o.types.begin(), o.types.end(), IBV_QPT_UD) != o.types.end();
+  if (datagrams && prng.chance(0.6)) {
+    o.groups = 1 + prng.below(kMaxGroups);
+  }
+  if (prng.chance(0.06)) {
+    o.small_queues = true;
+    o.lazy = 0.3 + prng.unit() * 0.6;
+    // Whose completion was lost is not known of a shared receive queue's entry.
+    o.shared_receives = false;
   }
 }
 
@@ -164,6 +181,7 @@ Options draw_options(uint64_t seed) {
   o.spacing = Duration::from_ns(500 + prng.below(20'000));
   draw_sizes(prng, o);
   o.held_packets = prng.chance(0.3) ? 0 : prng.chance(0.5) ? 512 : 1 + prng.below(16);
+  draw_rarities(o);
   return o;
 }
 

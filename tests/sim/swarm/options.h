@@ -29,6 +29,8 @@ enum class Kind : uint8_t {
   resize,   ///< of a completion queue
   error,    ///< modify to ERR
   replace,  ///< both ends are reset or destroyed, and connected anew
+  join,     ///< a UD queue pair is attached to a multicast group
+  leave,    ///< and detached
   destroy,
   deregister,
   partition,
@@ -40,6 +42,7 @@ enum class Kind : uint8_t {
   count,
 };
 
+inline constexpr size_t kMaxGroups = 3;  // of multicast
 inline constexpr size_t kKinds = static_cast<size_t>(Kind::count);
 const char* name_of(Kind kind);
 
@@ -76,6 +79,8 @@ struct Options {
   bool shared_receives = false;
   bool short_receives = false;
   bool near_wrap = false;
+  size_t groups = 0;          ///< multicast groups that datagrams may go to
+  bool small_queues = false;  ///< completion queues that may overrun
   uint32_t depth = 8;
   uint32_t window_packets = 64;
   size_t held_packets = 0;  ///< that may wait for an earlier one; 0: go-back-N
@@ -86,6 +91,7 @@ struct Options {
   uint8_t rnr_retry = 7;
   uint8_t min_rnr_timer = 1;
   uint8_t rd_atomic = 4;
+  bool settled = false;       ///< engines and applications never lag: a script can say what they do
   bool only_traffic = false;  ///< no event but requests and receives
   size_t events = 40;
   Duration spacing = Duration::from_us(10);  ///< mean, between events

@@ -18,6 +18,7 @@
 #include "port/pcap_port.h"
 #include "sim/swarm/model.h"
 #include "sim/swarm/network.h"
+#include "sim/swarm/options.h"
 
 namespace roce::swarm {
 
@@ -27,6 +28,7 @@ inline constexpr size_t kGrh = 40;   // bytes in front of a received datagram
 inline constexpr uint64_t kLocalVa = 0x10'0000'0000;  // of a memory, for local use
 inline constexpr uint64_t kWordsVa = 0x20'0000'0000;  // of its words, for atomics
 inline constexpr uint32_t kQkey = 0x11111111;
+inline constexpr uint32_t kGroupQpn = 0xffffff;
 
 /// Parts of a slot that one SGE each covers; there may be gaps between them.
 struct Pieces {
@@ -123,6 +125,14 @@ struct SharedReceives {
   bool starved = false;  ///< there is no memory for a further one
 };
 
+/// A completion queue.
+struct CompletionRoom {
+  size_t entries = 0;
+  bool told = false;       ///< there was a CQ_ERR
+  bool overrun = false;    ///< poll has said so
+  bool disturbed = false;  ///< since the last look entries were purged, or the size has changed
+};
+
 /// A process with a device.
 struct Host {
   size_t index = 0;
@@ -133,8 +143,9 @@ struct Host {
   std::optional<Space> space;
   std::vector<verbs::Pd> pds;
   std::vector<verbs::Cq> cqs;
-  std::vector<verbs::Mr> local;  // a protection domain: all memory, for local use
-  std::vector<verbs::Mr> words;  // a protection domain: the words, for atomics
+  std::vector<CompletionRoom> rooms;  // of the same
+  std::vector<verbs::Mr> local;       // a protection domain: all memory, for local use
+  std::vector<verbs::Mr> words;       // a protection domain: the words, for atomics
   std::vector<std::unique_ptr<SharedReceives>> shared;  // a protection domain, if at all
   std::map<uint32_t, End*> ends;                        // by QPN
   std::array<WordLog, kWords> log;
@@ -158,6 +169,10 @@ struct End {
   std::optional<verbs::Qp> qp;
   uint32_t qpn = 0;  ///< also of one that is gone
   std::optional<verbs::Ah> ah;
+  std::array<std::optional<verbs::Ah>, kMaxGroups> group_ahs;
+  /// When it was attached to each group, on the clock of request ids; 0: it is not.
+  std::array<uint64_t, kMaxGroups> joined{};
+  std::array<uint64_t, kMaxGroups> left{};  ///< when it was detached last
 
   Range window;
   uint64_t window_va = 0;
@@ -178,11 +193,22 @@ struct End {
   uint64_t received = 0;
   bool failed = false;      ///< a send request has ended in an error
   bool refused = false;     ///< and it is known that nothing behind it was executed
+  bool overrun = false;     ///< completions of it were lost
   bool marker_due = false;  ///< its queue was too full for one so far
   bool erring = false;      ///< its user has moved the queue pair to ERR
   bool gone = false;        ///< the queue pair was reset or destroyed, or its process died
   bool crashed = false;     ///< the latter
   Instant resume_at = kNever;
+};
+
+/// A datagram to a multicast group.
+struct GroupMessage {
+  size_t group = 0;
+  uint64_t id = 0;  ///< of the request
+  const Host* host = nullptr;
+  uint32_t qpn = 0;  ///< the sender's
+  Message message;
+  std::vector<const End*> receivers;
 };
 
 struct Connection {

@@ -100,7 +100,9 @@ void World::draft_flags(End& end, Prng& prng, Draft& d) {
 bool World::draft_data(End& end, Prng& prng, Draft& d) {
   const Op op = d.record.op;
   const bool word = is_atomic(op) || op == Op::atomic_write;
-  const size_t size = word ? 8 : op == Op::flush ? 0 : choose_size(end, prng);
+  // A datagram to a group must be told from any other.
+  const size_t least = d.group ? 8 : 0;
+  const size_t size = word ? 8 : op == Op::flush ? 0 : std::max(choose_size(end, prng), least);
   d.record.slot = take(*end.host, size + (options_.repertoire.splits ? 32 : 0));
   if (d.record.slot.size == 0) {
     return false;
@@ -169,6 +171,9 @@ bool World::draft(End& end, Prng& prng, Draft& d) {
       (is_atomic(d.record.op) && end.peer->gone) || !reaches) {
     d.record.op = Op::send;
   }
+  if (end.type == IBV_QPT_UD && options_.groups > 0 && prng.chance(0.4)) {
+    d.group = prng.below(static_cast<uint32_t>(options_.groups));
+  }
   if (!draft_data(end, prng, d)) {
     return false;
   }
@@ -195,7 +200,9 @@ bool World::draft(End& end, Prng& prng, Draft& d) {
       peer.mw_state = WindowState::dying;
       peer.disturbed = end.connection->provoked = true;
     }
-    if (end.type == IBV_QPT_UD) {
+    if (d.group) {
+      d.wr.wr.ud = {way_to_group(end, *d.group), kGroupQpn, kQkey};
+    } else if (end.type == IBV_QPT_UD) {
       d.wr.wr.ud = {end.ah->ibv(), peer.qpn, kQkey};
     }
   }
@@ -240,6 +247,11 @@ void World::post(End& end, std::vector<Draft>& drafts) {
       fail("post_send on " + describe(end) + ": " + std::string(end.qp->post_error()));
       return;
     }
+    if (rc == 0) {
+      script_posts(end, std::span(drafts).subspan(begin, last - begin + 1));
+    } else {
+      refuse_script(*end.host, "a full send queue refuses requests");
+    }
     for (size_t i = begin; i <= last; ++i) {
       if (rc != 0 && (flush || &drafts[i].wr == bad)) {
         return;
@@ -256,7 +268,11 @@ void World::posted(End& end, Draft& d) {
       std::to_string(d.record.pieces.size()) + " bytes, on " + describe(end));
   if (d.message) {
     d.record.message = end.messages++;
-    end.outbox.push_back(std::move(*d.message));
+    if (d.group) {
+      group_sent_.push_back({*d.group, d.record.id, end.host, end.qpn, std::move(*d.message), {}});
+    } else {
+      end.outbox.push_back(std::move(*d.message));
+    }
   }
   if (end.type != IBV_QPT_RC && is_write(d.record.op)) {
     end.ghosts.push_back(d.record.effect);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <numeric>
+#include <string_view>
 
 namespace roce::swarm {
 namespace {
@@ -34,6 +36,34 @@ bool same_kind(const std::string& a, const std::string& b) {
   return without_numbers(a.substr(0, a.find(':'))) == without_numbers(b.substr(0, b.find(':')));
 }
 
+size_t host_in(const std::string& violation) {
+  constexpr std::string_view kHost = "host ";
+  const size_t at = violation.find(kHost);
+  return at == std::string::npos
+             ? 0
+             : std::strtoull(violation.c_str() + at + kHost.size(), nullptr, 10);
+}
+
+std::string repeated_by(const Case& c, size_t host, const std::string& rules) {
+  return "build/bin/uroce-sim " + arguments_of(c) + " --host " + std::to_string(host) +
+         " --rules \"" + rules + "\" --script FILE";
+}
+
+ScriptCase script_case(const Case& c, size_t host, const std::string& rules,
+                       const std::string& command) {
+  if (!c.simple) {
+    return {{}, "it needs several connections, or engines that lag; try it with --simple"};
+  }
+  ScriptWriter writer(host);
+  const std::string violation = run_case(c, {.script = &writer});
+  const std::string seed = std::to_string(c.seed);
+  const std::vector<std::string> head = {
+      "What the end at host " + std::to_string(host) + " does in schedule " + seed +
+          " of the simulator, as it was: " + (violation.empty() ? "no violation." : violation),
+      command};
+  return {writer.text("schedule_" + seed, rules, head), writer.refusal()};
+}
+
 Case shrink(const Case& failing, const Trial& trial) {
   const std::string violation = trial(failing);
   if (violation.empty()) {
@@ -44,6 +74,12 @@ Case shrink(const Case& failing, const Trial& trial) {
     const std::string what = trial(c);
     return !what.empty() && same_kind(what, violation);
   };
+  if (Case c = best; !c.simple) {
+    c.simple = true;
+    if (fails(c)) {
+      best = c;
+    }
+  }
   for (size_t i = 0; i < kFaultNames.size(); ++i) {
     if (options_of(best).faults.*kFaultNames[i].share > 0) {
       Case c = best;
@@ -96,13 +132,11 @@ std::string write_script(const Case& c, const std::string& prefix, const std::st
   }
   // Flushed line by line: the case may end the process.
   std::setvbuf(file, nullptr, _IOLBF, 0);
-  run_case(
-      c,
-      [file](Instant at, const std::string& what) {
-        std::fprintf(file, "%14.3f us  %s\n", static_cast<double>(at.ns - 1'000'000'000) / 1000,
-                     what.c_str());
-      },
-      prefix);
+  const auto tell = [file](Instant at, const std::string& what) {
+    std::fprintf(file, "%14.3f us  %s\n", static_cast<double>(at.ns - 1'000'000'000) / 1000,
+                 what.c_str());
+  };
+  run_case(c, {.tell = tell, .captures = prefix});
   std::fclose(file);
   return {};
 }

@@ -19,6 +19,23 @@ Case shrink(const Case& failing, const Trial& trial);
 /// Whether two violations are of the same kind: they differ in numbers only.
 bool same_kind(const std::string& a, const std::string& b);
 
+/// What one end of a case does, as a case of the packet scripts.
+struct ScriptCase {
+  std::string text;     ///< a file of tests/script
+  std::string refusal;  ///< why there is none; else empty
+};
+
+/// Runs the case, which has to be a simple one, and writes down its end at `host`. `rules`: ids of
+/// docs/rules.md, separated by blanks; `command`: what repeats it.
+ScriptCase script_case(const Case& c, size_t host, const std::string& rules,
+                       const std::string& command);
+
+/// The command that makes it.
+std::string repeated_by(const Case& c, size_t host, const std::string& rules);
+
+/// The host that a violation names; 0: none.
+size_t host_in(const std::string& violation);
+
 /// Writes what happens in the case as a text for people, to PREFIX.txt, and captures of all ports
 /// next to it. Empty, or why that was not possible.
 std::string write_script(const Case& c, const std::string& prefix, const std::string& violation,

@@ -1,7 +1,10 @@
 // The simulator in the suite: schedules from seeds, those that once failed, queue pairs destroyed
 // at every point of a schedule, the count table; and that the model is able to object.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cctype>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 
@@ -27,6 +30,9 @@ constexpr bool kSlow = false;
 constexpr bool kSlow = false;
 #endif
 
+/// Its end at host 1 is the case in tests/script/schedule_cases.cc.
+constexpr uint64_t kScriptedSeed = 14;
+
 std::string report(const BatchResult& result) {
   std::string out;
   for (const auto& [seed, what] : result.violations) {
@@ -51,17 +57,36 @@ TEST(Swarm, TheSameSeedGivesTheSameSchedule) {
   std::string first;
   std::string second;
   for (std::string* out : {&first, &second}) {
-    run_case(c, [out](Instant at, const std::string& what) {
-      *out += std::to_string(at.ns) + " " + what + "\n";
-    });
+    run_case(c, {.tell = [out](Instant at, const std::string& what) {
+               *out += std::to_string(at.ns) + " " + what + "\n";
+             }});
   }
   EXPECT_EQ(first, second);
   EXPECT_NE(first, "");
 }
 
+/// What is rare happens at all: groups have receivers, completion queues overrun.
+TEST(Swarm, OverrunsAndCopiesForGroupsAreAmongTheSchedules) {
+  uint64_t copies = 0;
+  uint64_t overruns = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    Case c;
+    c.seed = seed;
+    const Options options = options_of(c);
+    if (options.groups > 0 || options.small_queues) {
+      Totals totals;
+      EXPECT_EQ(run_case(c, {}, &totals), "") << "seed " << seed;
+      copies += totals.copies;
+      overruns += totals.overruns;
+    }
+  }
+  EXPECT_GE(copies, 100u);
+  EXPECT_GE(overruns, 20u);
+}
+
 /// Each found a defect, which docs/testing.md tells about.
 TEST(Swarm, SchedulesThatOnceFailed) {
-  for (const uint64_t seed : {236u, 3966u, 4325u, 113983u}) {
+  for (const uint64_t seed : {236u, 3966u, 4325u, 17325u, 18351u, 113983u}) {
     Case c;
     c.seed = seed;
     EXPECT_EQ(run_apart(c), "") << "seed " << seed;
@@ -104,6 +129,38 @@ TEST(Swarm, ConductUnderLossIsThatOfTheCountTable) {
   std::stringstream table;
   table << file.rdbuf();
   EXPECT_EQ(count_table(), table.str());
+}
+
+/// The text without what a formatter may change.
+std::string without_blanks(const std::string& text) {
+  std::string out;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(out),
+               [](unsigned char c) { return std::isspace(c) == 0; });
+  return out;
+}
+
+/// The head of a generated case names the command that makes it anew.
+TEST(Script, CheckedInCaseIsWhatTheScheduleGives) {
+  std::ifstream file(UROCE_SCHEDULE_CASES);
+  std::stringstream checked_in;
+  checked_in << file.rdbuf();
+  Case c;
+  c.seed = kScriptedSeed;
+  c.simple = true;
+  const ScriptCase script = script_case(c, 1, "E1 Q3 A1", repeated_by(c, 1, "E1 Q3 A1"));
+  EXPECT_EQ(script.refusal, "");
+  EXPECT_EQ(without_blanks(checked_in.str()), without_blanks(script.text)) << script.text;
+}
+
+TEST(Script, WhatACaseCannotSayIsRefusedInWords) {
+  Case c;
+  c.seed = kScriptedSeed;
+  EXPECT_NE(script_case(c, 0, "E1", "").refusal.find("--simple"), std::string::npos);
+  c.simple = true;
+  c.inserted.emplace(Kind::port_full, 1);
+  const std::string busy = script_case(c, 0, "E1", "").refusal;
+  const std::string other = script_case(c, 1, "E1", "").refusal;
+  EXPECT_NE((busy + other).find("port"), std::string::npos);
 }
 
 TEST(Shrink, LeavesTheEventsThatMatter) {

@@ -17,7 +17,7 @@ constexpr unsigned kWindowAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_R
 /// Binds a window of either type to all of the end's window of memory.
 void World::post_bind(End& end, Prng& prng) {
   if (end.mw_state != WindowState::none || !end.mr || end.read_only || end.type == IBV_QPT_UD ||
-      end.sends.size() >= options_.depth) {
+      end.sends.size() >= options_.depth || !options_.repertoire.windows) {
     return;
   }
   end.mw_type = prng.chance(0.5) ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2;
@@ -86,8 +86,12 @@ int World::post_receive(End& end, const ReceiveRecord& record) {
   wr.sg_list = sges;
   wr.num_sge = static_cast<int>(record.pieces.count);
   ibv_recv_wr* bad = nullptr;
-  return end.shared != nullptr ? end.shared->srq.post_recv(&wr, &bad)
-                               : end.qp->post_recv(&wr, &bad);
+  const int rc =
+      end.shared != nullptr ? end.shared->srq.post_recv(&wr, &bad) : end.qp->post_recv(&wr, &bad);
+  if (ScriptWriter* const scribe = scribe_of_request(end); scribe != nullptr && rc == 0) {
+    scribe->on_receive(now(), record);
+  }
+  return rc;
 }
 
 /// Posts receives until the queue is as full as its user wants it.

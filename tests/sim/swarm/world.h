@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "sim/swarm/network.h"
 #include "sim/swarm/options.h"
 #include "sim/swarm/parts.h"
+#include "sim/swarm/script_writer.h"
 
 namespace roce::swarm {
 
@@ -27,17 +29,24 @@ struct Totals {
   uint64_t timeouts = 0;
   uint64_t naks = 0;
   uint64_t requests = 0;  ///< posted
+  uint64_t copies = 0;    ///< of datagrams to groups, received
+  uint64_t overruns = 0;  ///< of completion queues
   Duration took;          ///< virtual time
+};
+
+/// Told in words about each step of a schedule.
+using Tell = std::function<void(Instant, const std::string&)>;
+
+/// Who watches a schedule; nobody by default.
+struct Watch {
+  Tell tell = {};
+  std::string captures = {};       ///< a capture of each port, PREFIX-0.pcap and so on
+  ScriptWriter* script = nullptr;  ///< requires Options::settled
 };
 
 class World {
  public:
-  /// Told in words about each step of a schedule.
-  using Tell = std::function<void(Instant, const std::string&)>;
-
-  /// `captures`: where to write a capture of each port, PREFIX-0.pcap and so on; empty: nowhere.
-  World(const Options& options, std::vector<Event> plan, Tell tell = {},
-        const std::string& captures = {});
+  World(const Options& options, std::vector<Event> plan, Watch watch = {});
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -62,6 +71,8 @@ class World {
   void say(const std::string& what);
   Instant now() { return clock_.now(); }
   void step();
+  void turn();
+  void settle();
   bool run_until(const std::function<bool()>& done, Instant limit);
   Instant next_event() const;
   Duration liveness_bound() const;
@@ -73,7 +84,7 @@ class World {
   // --- hosts (host.cc)
   void start_host(Host& host);
   void make_objects(Host& host);
-  int cq_entries() const;
+  size_t cq_entries(Prng& prng) const;
   void stop_host(Host& host, bool crash);
   void check_host(Host& host);
   void check_counters(Host& host);
@@ -101,6 +112,22 @@ class World {
   void resume(End& end);
   void look_after(Connection& c);
   std::vector<Effect> effects_on(const End& end) const;
+
+  // --- multicast (groups.cc)
+  void join(End& end, Prng& prng);
+  void leave(End& end, Prng& prng);
+  ibv_ah* way_to_group(End& end, size_t group);
+  bool take_copy(End& end, const ReceiveRecord& record, const ibv_wc& wc);
+  bool must_have_copy(const End& end, const GroupMessage& m) const;
+  void check_copies();
+
+  // --- completion queues that overrun (overruns.cc)
+  void take_events(Host& host);
+  void on_cq_error(Host& host, uint32_t handle);
+  void on_fatal(Host& host, uint32_t qpn);
+  void judge_room(Host& host, size_t cq, size_t taken, int last);
+  void disturb(Host& host);
+  void give_up_receives(End& end, uint64_t before);
 
   // --- the plan (events.cc)
   void execute(const Event& event);
@@ -134,6 +161,15 @@ class World {
   void post(End& end, std::vector<Draft>& drafts);
   void posted(End& end, Draft& draft);
 
+  // --- what a ScriptWriter is told (scripting.cc)
+  ScriptWriter* scribe_of(const End& end) const;
+  ScriptWriter* scribe_of_request(const End& end) const;
+  void begin_script(const Connection& c);
+  void script_posts(const End& end, std::span<const Draft> drafts);
+  void script_completion(const Host& host, const ibv_wc& wc);
+  void script_drops(const Host& host);
+  void refuse_script(const Host& host, const char* why);
+
   // --- completions (judging.cc)
   struct Seen;
   bool sort(Host& host, const ibv_wc& wc, std::vector<Seen>& receives, std::vector<Seen>& sends);
@@ -157,14 +193,15 @@ class World {
 
   Options options_;
   std::vector<Event> plan_;
-  Tell tell_;
-  std::string captures_;
+  Watch watch_;
   SimClock clock_;
   Prng prng_;  // keys, QPNs
   Network network_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  Prng moods_;  // whether the application looks at its completions
+  std::vector<GroupMessage> group_sent_;
+  std::vector<size_t> copied_;  // messages of which copies came since the last look
+  Prng moods_;                  // whether the application looks at its completions
   size_t next_in_plan_ = 0;
   uint64_t next_id_ = 1;
   uint64_t next_va_ = 1;
