@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port/dpdk/eal.h"
 
+#include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -44,6 +49,65 @@ TEST(Eal, SaysInOneLineWhyADeviceCannotBeMade) {
       << line;
   EXPECT_TRUE(line.find("No such file or directory") != std::string::npos) << line;
   EXPECT_TRUE(refusal("net_unheard_of0").find("net_unheard_of0") != std::string::npos);
+}
+
+// A vhost-user server that answers one question and hears no other.
+class DeafServer {
+ public:
+  DeafServer() {
+    socket_ = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un at{AF_UNIX, {}};
+    path_ = testing::TempDir() + "uroce-deaf-" + std::to_string(getpid());
+    path_.copy(static_cast<char*>(at.sun_path), sizeof at.sun_path - 1);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    EXPECT_EQ(listen(socket_, 1), 0);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~DeafServer() {
+    thread_.join();
+    close(socket_);
+    std::filesystem::remove(path_);
+  }
+  DeafServer(const DeafServer&) = delete;
+  DeafServer& operator=(const DeafServer&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Header {
+    uint32_t request;
+    uint32_t flags;
+    uint32_t size;
+  };
+  static constexpr uint32_t kGetFeatures = 1;
+  static constexpr uint32_t kReply = 0x5;
+
+  void serve() const {
+    const int peer = accept(socket_, nullptr, nullptr);
+    Header asked{};
+    while (recv(peer, &asked, sizeof asked, MSG_WAITALL) == sizeof asked &&
+           asked.request != kGetFeatures) {
+    }
+    shutdown(peer, SHUT_RD);
+    const struct {
+      Header header{kGetFeatures, kReply, sizeof(uint64_t)};
+      std::array<uint32_t, 2> features{1U << 30, 0};  // there is more to be asked
+    } answer;
+    EXPECT_EQ(send(peer, &answer, sizeof answer, MSG_NOSIGNAL), ssize_t{sizeof answer});
+    pollfd gone{peer, 0, 0};
+    poll(&gone, 1, 10'000);
+    close(peer);
+  }
+
+  int socket_ = -1;
+  std::string path_;
+  std::thread thread_;
+};
+
+TEST(Eal, OutlivesAServerThatLeavesWhileADeviceIsMade) {
+  const DeafServer server;
+  const std::string line = refusal("net_virtio_user0,path=" + server.path());
+  EXPECT_TRUE(line.find(server.path()) != std::string::npos) << line;
 }
 
 TEST(Eal, KeepsUsageTextToItself) {

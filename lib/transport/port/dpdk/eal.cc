@@ -209,6 +209,8 @@ int init_eal(bool verbose) {
   dpdk::capture_log(verbose);
   dpdk::clear_log();
   const dpdk::SilencedStdio silence;
+  // Its threads keep the signal blocked as well.
+  const dpdk::SigpipeGuard guard;
   return rte_eal_init(argc, argv.data());
 }
 
@@ -302,6 +304,7 @@ Status add_device(const std::string& description) {
   }
   dpdk::clear_log();
   const dpdk::SilencedStdio silence;
+  const dpdk::SigpipeGuard guard;
   const int rc = rte_dev_probe(description.c_str());
   if (rc != 0) {
     return failure(-rc, dpdk::with_log("cannot create device '" + description + "' (" +
