@@ -51,6 +51,13 @@ def is_listening(port, net):
     return False
 
 
+def unexplained_drops(counters):
+    """Drops on a good wire, but for those of a hiccup of the machine: it makes an end ask again, and the
+    second request or answer is one too many."""
+    return counters["drops"] - sum(counters.get(f"drops_{reason}", 0)
+                                   for reason in ("ghost_response", "duplicate_request"))
+
+
 class Ended:
     """What a finished program left."""
 

@@ -4,7 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
-         "number": (int, float)}
+         "number": (int, float), "null": type(None)}
 KNOWN = {"$schema", "title", "description", "type", "required", "additionalProperties", "properties",
          "const", "enum", "minimum", "anyOf", "items", "$ref", "$defs"}
 
