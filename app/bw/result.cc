@@ -144,8 +144,9 @@ roce::Status write_json(const Options& options, const Plan& plan,
 
 app::Plot plot_of(const Options& options, const std::vector<RunResult>& results) {
   const std::string unit = options.unit == app::BandwidthUnit::mib ? "MiB/s" : "Gb/s";
-  const std::string what = fmt::format("{} of {}, {} queue pairs", test_name(options.operation),
-                                       name_of(options.connection.transport), options.qps);
+  const std::string what =
+      fmt::format("{} of {}, {} queue pair{}", test_name(options.operation),
+                  name_of(options.connection.transport), options.qps, options.qps == 1 ? "" : "s");
   app::Curve curve{results.size() > 1 ? "average" : fmt::format("{} bytes", options.size), {}};
   if (results.size() > 1) {
     for (const RunResult& result : results) {
