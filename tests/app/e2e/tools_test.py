@@ -140,19 +140,24 @@ class DoctorTest(ToolTest):
 class TelemetryTest(ToolTest):
     DRIVES = ("rtc", "lcore", "assisted")
 
-    def ask(self, running, *commands):
-        """Answers of DPDK's socket of a running program."""
-        found = []
+    def connect(self, asking, running):
+        """To the socket of a running program, once DPDK listens there, which is after it has made it."""
         limit = time.monotonic() + 20
-        while not found and time.monotonic() < limit:
+        while time.monotonic() < limit:
             # DPDK puts root's below /var/run, others' below XDG_RUNTIME_DIR.
             found = [f for root in (self.folder, Path("/var/run"))
                      for f in root.glob("dpdk/*/dpdk_telemetry.v2")
                      if f.parent.name.endswith(str(running.process.pid))]
+            if found and asking.connect_ex(str(found[0])) == 0:
+                self.socket = found[0]
+                return
             time.sleep(0.05)
+        self.fail("nobody listens at the telemetry socket")
+
+    def ask(self, running, *commands):
+        """Answers of DPDK's socket of a running program."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
-            self.socket = found[0]
-            asking.connect(str(found[0]))
+            self.connect(asking, running)
             asking.recv(1024)
             answers = []
             for command in commands:
