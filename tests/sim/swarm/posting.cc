@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,15 @@ namespace roce::swarm {
 namespace {
 
 constexpr size_t kInline = 64;  // bytes
+
+/// Makes one list of what is to be posted.
+template <class Draft>
+void chain(std::span<Draft> drafts) {
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    drafts[i].wr.sg_list = drafts[i].sges.data();  // they have been moved
+    drafts[i].wr.next = i + 1 < drafts.size() ? &drafts[i + 1].wr : nullptr;
+  }
+}
 
 }  // namespace
 
@@ -235,10 +245,7 @@ void World::post(End& end, std::vector<Draft>& drafts) {
     while (!flush && last + 1 < drafts.size() && drafts[last + 1].record.op != Op::flush) {
       ++last;
     }
-    for (size_t i = begin; i <= last; ++i) {
-      drafts[i].wr.sg_list = drafts[i].sges.data();  // they have been moved
-      drafts[i].wr.next = i < last ? &drafts[i + 1].wr : nullptr;
-    }
+    chain(std::span(drafts).subspan(begin, last - begin + 1));
     ibv_send_wr* bad = nullptr;
     const int rc = flush ? end.qp->post_flush(drafts[begin].flush_request())
                          : end.qp->post_send(&drafts[begin].wr, &bad);
