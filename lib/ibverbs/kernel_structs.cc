@@ -32,7 +32,7 @@ UROCE_PUBLIC void ibv_copy_ah_attr_from_kern(ibv_ah_attr* out, const ib_uverbs_a
 }
 
 UROCE_PUBLIC void ibv_copy_qp_attr_from_kern(ibv_qp_attr* out, const ib_uverbs_qp_attr* in) {
-  set(out->qp_state, in->qp_state);
+  // Not the state to go to, which the caller has put there, as the real library has it.
   set(out->cur_qp_state, in->cur_qp_state);
   set(out->path_mtu, in->path_mtu);
   set(out->path_mig_state, in->path_mig_state);

@@ -113,6 +113,31 @@ class Replacement(dropin.DropinTest):
             self.assertEqual(verbs.mbps_to_ibv_rate(mbps), rate if mbps > 0 else 0)
         self.assertEqual((verbs.mult_to_ibv_rate(16), verbs.mult_to_ibv_rate(0)), (7, 0))
 
+    @unittest.skipUnless(STOCK, "needs libibverbs1")
+    def test_structs_of_the_kernel_are_copied_as_the_real_library_does(self):
+        # Numbers differ from byte to byte; enough of them for any of the structs.
+        source = bytes(i % 251 + 1 for i in range(1024))
+        for name in ("ibv_copy_ah_attr_from_kern", "ibv_copy_qp_attr_from_kern",
+                     "ibv_copy_path_rec_from_kern", "ibv_copy_path_rec_to_kern"):
+            copies = []
+            for library in (LIBRARY, STOCK):
+                out = ctypes.create_string_buffer(1024)
+                getattr(ctypes.CDLL(str(library)), name)(out, source)
+                copies.append(out.raw)
+            self.assertEqual(*copies, name)
+            self.assertNotEqual(copies[0], bytes(1024), name)
+
+    @unittest.skipUnless(STOCK, "needs libibverbs1")
+    def test_rates_are_those_of_the_real_library(self):
+        ours, stock = ctypes.CDLL(str(LIBRARY)), ctypes.CDLL(str(STOCK))
+        for name in ("ibv_rate_to_mult", "ibv_rate_to_mbps"):
+            for rate in range(-1, 40):
+                self.assertEqual(getattr(ours, name)(rate), getattr(stock, name)(rate), (name, rate))
+        asked = {*range(-1, 600), *(stock.ibv_rate_to_mbps(rate) for rate in range(40))}
+        for name in ("mult_to_ibv_rate", "mbps_to_ibv_rate"):
+            for value in sorted(asked):
+                self.assertEqual(getattr(ours, name)(value), getattr(stock, name)(value), (name, value))
+
     def test_small_files_are_read_without_their_newline(self):
         verbs = ctypes.CDLL(str(LIBRARY), use_errno=True)
         (self.folder / "some").write_text("a line\n", "ascii")
