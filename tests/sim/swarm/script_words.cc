@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/swarm/script_words.h"
 
-#include <cstdio>
 #include <string_view>
+
+#include "script/words.h"
 
 namespace roce::swarm {
 namespace {
@@ -84,12 +85,6 @@ std::string_view name_of(ibv_wc_opcode opcode) {
 
 }  // namespace
 
-std::string in_hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 std::vector<std::string> words_of_setup(const Options& options, const End& end, const Connection& c,
                                         uint32_t own_psn, uint32_t peer_psn) {
   const auto number = [](auto value) { return std::to_string(value); };
@@ -108,7 +103,8 @@ std::vector<std::string> words_of_setup(const Options& options, const End& end, 
       std::string("         .ipv6 = ") + (c.ipv6 ? "true" : "false") + ",",
       "         .window = " + number(options.window_packets) + ",",
       "         .held = " + number(options.held_packets) + ",",
-      "         .first_psns = FirstPsns{" + in_hex(peer_psn) + ", " + in_hex(own_psn) + "}});",
+      "         .first_psns = FirstPsns{" + script::hex(peer_psn) + ", " + script::hex(own_psn) +
+          "}});",
   };
 }
 
@@ -123,13 +119,15 @@ std::string words_of_request(const ibv_send_wr& wr, const SendRecord& record) {
     out += ".from(" + std::to_string(piece.begin) + ", " + std::to_string(piece.size) + ")";
   }
   if (is_atomic(record.op)) {
-    out += ".atomic(" + in_hex(wr.wr.atomic.remote_addr) + ", " + in_hex(wr.wr.atomic.rkey) + ", " +
-           in_hex(wr.wr.atomic.compare_add) + ", " + in_hex(wr.wr.atomic.swap) + ")";
+    out += ".atomic(" + script::hex(wr.wr.atomic.remote_addr) + ", " +
+           script::hex(wr.wr.atomic.rkey) + ", " + script::hex(wr.wr.atomic.compare_add) + ", " +
+           script::hex(wr.wr.atomic.swap) + ")";
   } else if (is_write(record.op) || record.op == Op::read) {
-    out += ".remote(" + in_hex(wr.wr.rdma.remote_addr) + ", " + in_hex(wr.wr.rdma.rkey) + ")";
+    out += ".remote(" + script::hex(wr.wr.rdma.remote_addr) + ", " + script::hex(wr.wr.rdma.rkey) +
+           ")";
   }
   if (record.op == Op::send_imm || record.op == Op::write_imm) {
-    out += ".imm(" + in_hex(__builtin_bswap32(wr.imm_data)) + ")";
+    out += ".imm(" + script::hex(__builtin_bswap32(wr.imm_data)) + ")";
   }
   return out + flags_of(wr.send_flags);
 }
@@ -161,28 +159,9 @@ std::string words_of_completion(const ibv_wc& wc) {
     out += ".len(" + length + ")";
   }
   if ((wc.wc_flags & IBV_WC_WITH_IMM) != 0) {
-    out += ".imm(" + in_hex(__builtin_bswap32(wc.imm_data)) + ")";
+    out += ".imm(" + script::hex(__builtin_bswap32(wc.imm_data)) + ")";
   }
   return out;
-}
-
-std::string words_of_event(ibv_event_type type) {
-  switch (type) {
-    case IBV_EVENT_QP_FATAL:
-      return "IBV_EVENT_QP_FATAL";
-    case IBV_EVENT_QP_REQ_ERR:
-      return "IBV_EVENT_QP_REQ_ERR";
-    case IBV_EVENT_QP_ACCESS_ERR:
-      return "IBV_EVENT_QP_ACCESS_ERR";
-    case IBV_EVENT_COMM_EST:
-      return "IBV_EVENT_COMM_EST";
-    case IBV_EVENT_SQ_DRAINED:
-      return "IBV_EVENT_SQ_DRAINED";
-    case IBV_EVENT_CQ_ERR:
-      return "IBV_EVENT_CQ_ERR";
-    default:
-      return "IBV_EVENT_DEVICE_FATAL";
-  }
 }
 
 }  // namespace roce::swarm

@@ -15,8 +15,6 @@ namespace roce::swarm {
 
 inline constexpr uint32_t kPsnMask = 0xffffff;
 
-/// "0x1f"; with 64 bits where it needs them.
-std::string in_hex(uint64_t value);
 /// connect({...}), line by line.
 std::vector<std::string> words_of_setup(const Options& options, const End& end, const Connection& c,
                                         uint32_t own_psn, uint32_t peer_psn);
@@ -24,6 +22,5 @@ std::vector<std::string> words_of_setup(const Options& options, const End& end, 
 std::string words_of_request(const ibv_send_wr& wr, const SendRecord& record);
 std::string words_of_state(ibv_qp_state state);
 std::string words_of_completion(const ibv_wc& wc);
-std::string words_of_event(ibv_event_type type);
 
 }  // namespace roce::swarm

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "script/words.h"
 #include "sim/swarm/script_words.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
@@ -40,7 +41,8 @@ void ScriptWriter::begin(const Connection& c, const Options& options, Instant no
   for (size_t i = 0; i < kWords && options.repertoire.atomics; ++i) {
     uint64_t word;
     std::memcpy(&word, end.host->memory->actual() + i * sizeof word, sizeof word);
-    lines_.push_back("set_word(" + std::to_string(i * sizeof word) + ", " + in_hex(word) + ");");
+    lines_.push_back("set_word(" + std::to_string(i * sizeof word) + ", " + script::hex(word) +
+                     ");");
   }
 }
 
@@ -149,7 +151,7 @@ void ScriptWriter::on_completion(Instant now, const ibv_wc& wc, bool of_send_que
 
 void ScriptWriter::on_event(Instant now, ibv_event_type type) {
   touch(now);
-  events_.push_back(words_of_event(type));
+  events_.push_back("IBV_EVENT_" + script::event_name(type));
 }
 
 void ScriptWriter::on_drops(Instant now, const Drops& drops) {

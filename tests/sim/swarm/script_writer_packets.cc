@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/psn.h"
+#include "script/words.h"
 #include "sim/swarm/script_words.h"
 #include "sim/swarm/script_writer.h"
 #include "wire/opcode.h"
@@ -62,7 +63,7 @@ std::string acknowledgement(int32_t psn, const wire::Aeth& aeth) {
   if (aeth.syndrome == wire::nak_syndrome(wire::NakCode::psn_sequence_error)) {
     return "nak_sequence(" + numbers + ")";
   }
-  return "acknowledge(" + numbers + ", " + in_hex(aeth.syndrome) + ")";
+  return "acknowledge(" + numbers + ", " + script::hex(aeth.syndrome) + ")";
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ std::string ScriptWriter::name_of_packet(const wire::Fields& f, bool sent) {
     return acknowledgement(psn, f.aeth);
   }
   if (operation == Operation::atomic_acknowledge) {
-    return "atomic_ack(" + number + msn + ", " + in_hex(f.atomic_ack_eth.original) + ")";
+    return "atomic_ack(" + number + msn + ", " + script::hex(f.atomic_ack_eth.original) + ")";
   }
   if (const std::string name = name_in(kResponses, operation); !name.empty()) {
     const bool has_aeth = wire::kOpcodes[f.bth.opcode].aeth;
@@ -100,10 +101,10 @@ std::string ScriptWriter::name_of_packet(const wire::Fields& f, bool sent) {
   }
   const std::string name = name_in(kBuilders, operation);
   if (name.empty()) {
-    refuse("a packet with opcode " + in_hex(f.bth.opcode));
+    refuse("a packet with opcode " + script::hex(f.bth.opcode));
   }
   const bool imm = wire::kOpcodes[f.bth.opcode].imm;
-  return name + "(" + number + (imm ? ", " + in_hex(f.imm.data) : "") + ")";
+  return name + "(" + number + (imm ? ", " + script::hex(f.imm.data) : "") + ")";
 }
 
 /// In the end's own memory. Refused elsewhere: all of the script's memory may be written.
@@ -130,7 +131,7 @@ std::string ScriptWriter::headers(const wire::Fields& f, bool sent) {
   const wire::OpcodeInfo& info = wire::kOpcodes[f.bth.opcode];
   const auto where = [&](uint64_t va, uint32_t rkey) {
     if (sent) {
-      return in_hex(va) + ", " + in_hex(rkey);
+      return script::hex(va) + ", " + script::hex(rkey);
     }
     if (rkey != rkeys_[0] && rkey != rkeys_[1]) {
       refuse("a request with a key that is not the window's");
@@ -152,7 +153,7 @@ std::string ScriptWriter::headers(const wire::Fields& f, bool sent) {
   }
   if (info.atomic_eth) {
     return ".atomic(" + where(f.atomic_eth.va, f.atomic_eth.rkey) + ", " +
-           in_hex(f.atomic_eth.swap_or_add) + ", " + in_hex(f.atomic_eth.compare) + ")";
+           script::hex(f.atomic_eth.swap_or_add) + ", " + script::hex(f.atomic_eth.compare) + ")";
   }
   return {};
 }
