@@ -4,8 +4,10 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import re
+import subprocess
 
 import dropin
+import harness
 from dropin import UROCE, needs
 
 # GID 1 is the IPv4 address; -F: the CPU's clock may change.
@@ -77,6 +79,13 @@ class Perftest(dropin.DropinTest):
 
     def test_atomic_bw(self):
         self.run_tests("ib_atomic_bw")
+
+    def test_beside_uroce_s_own_programs(self):
+        ended = subprocess.run([harness.ROOT / "scripts/beside", "--quick", "--rounds", "1"], text=True,
+                               capture_output=True, timeout=300, check=False)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
+        self.assertEqual(len(re.findall(r"(?m)^\| (WRITE|SEND)\b.* \| [\d.]+ \|$", ended.stdout)), 8,
+                         ended.stdout)
 
     def test_multicast(self):
         self.measure("ib_send_bw", "-d", "uroce0", "-x", 0, "-F", "-c", "UD", "-g", *SMALL, *FEW)
