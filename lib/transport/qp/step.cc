@@ -14,16 +14,17 @@ namespace roce {
 
 namespace {
 
-/// Lines of a frame that are asked for early: those of a small packet, or the headers of a large
-/// one, whose payload the processor's own prefetcher follows.
+/// Bytes of a frame that are asked for when its packet is begun: a small packet, or the headers of
+/// a large one. The rest is asked for one frame ahead: the processor's own prefetcher follows the
+/// payload, but starts anew with each page.
 constexpr size_t kLine = 64;
-constexpr size_t kEarlyLines = 3;
+constexpr size_t kEarly = 3 * kLine;
 
-/// Makes the lines this core's own while it does something else. Every x86-64 processor knows the
-/// instruction, or ignores it; the compiler emits it for newer ones only.
-void own_early(const uint8_t* frame) {
-  for (size_t i = 0; i < kEarlyLines; ++i) {
-    asm volatile("prefetchw %0" : : "m"(frame[i * kLine]));
+/// Makes the lines of bytes [from, to) this core's own while it does something else. Every x86-64
+/// processor knows the instruction, or ignores it; the compiler emits it for newer ones only.
+void own(const uint8_t* frame, size_t from, size_t to) {
+  for (size_t at = from; at < to; at += kLine) {
+    asm volatile("prefetchw %0" : : "m"(frame[at]));
   }
 }
 
@@ -31,7 +32,7 @@ void own_early(const uint8_t* frame) {
 
 uint8_t* Step::open(const Path& path, const PacketSpec& spec) {
   ROCE_DCHECK(!full());
-  own_early(blanks_[used_].data);
+  own(blanks_[used_].data, 0, kEarly);
   Draft& draft = drafts_[used_];
   next_segment_ = used_ == finished_ ? 0 : drafts_[used_ - 1].end_segment;
   const wire::OpcodeInfo& info = wire::kOpcodes[spec.opcode];
@@ -41,18 +42,27 @@ uint8_t* Step::open(const Path& path, const PacketSpec& spec) {
                                               static_cast<uint32_t>(wire::kIcrcSize));
   draft.l3_at = static_cast<uint32_t>(path.l3_at());
   draft.header_len = static_cast<uint32_t>(path.bth_at()) + info.headers_len;
+  draft.len =
+      draft.header_len + spec.payload_len + draft.pad + static_cast<uint32_t>(wire::kIcrcSize);
   uint8_t* const bth = draft.header.data() + path.bth_at();
   bth[wire::Bth::kOpcodeAt] = spec.opcode;
   bth[wire::Bth::kFlagsAt] = static_cast<uint8_t>((spec.solicited ? wire::Bth::kSolicitedBit : 0u) |
                                                   draft.pad << wire::Bth::kPadShift);
   store_be<uint32_t>(bth + wire::Bth::kAckReqAt,
                      (spec.ack_req ? 0x8000'0000u : 0u) | spec.psn.value());
+  if (used_ == finished_) {
+    own(blanks_[used_].data, kEarly, draft.len);
+  }
   destinations_ |= static_cast<uint64_t>(path.destination()) << 2 * used_;
   return bth + wire::Bth::kSize;
 }
 
 void Step::finish() {
   for (uint32_t segment = 0; finished_ < used_; ++finished_) {
+    const size_t next = finished_ + 1;
+    if (next < used_) {
+      own(blanks_[next].data, kEarly, drafts_[next].len);
+    }
     segment = fill(drafts_[finished_], segment, blanks_[finished_]);
   }
 }

@@ -109,6 +109,7 @@ class Step {
     alignas(64) std::array<uint8_t, 128> header;
     uint32_t l3_at;  // in header
     uint32_t header_len;
+    uint32_t len;  // of the whole frame
     uint32_t pad;
     uint32_t end_segment;  // of its payload in segments_, which begins where its forerunner's ends
   };
