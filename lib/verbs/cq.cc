@@ -41,9 +41,17 @@ Status check_entries(int entries) {
   return {};
 }
 
-/// What poll() returns for `taken` completions.
-int poll_result(const CompletionQueue& queue, size_t taken) {
-  return taken == 0 && queue.overrun() ? -EOVERFLOW : static_cast<int>(taken);
+/// What poll() returns: what take(), which polls the queue, returns. The overrun is told when the
+/// queue is empty, so it is asked once more when that has become known: the last completions may
+/// have come meanwhile.
+template <class Take>
+int poll_with(const CompletionQueue& queue, Take&& take) {
+  size_t taken = take();
+  if (taken == 0 && queue.overrun()) [[unlikely]] {
+    taken = take();
+    return taken == 0 ? -EOVERFLOW : static_cast<int>(taken);
+  }
+  return static_cast<int>(taken);
 }
 
 }  // namespace
@@ -67,18 +75,19 @@ int Cq::capacity() const {
 }
 
 int Cq::poll(std::span<ibv_wc> out) {
-  ibv_wc* to = out.data();
-  const size_t taken =
-      state_->queue.poll(out.size(), [&to](const Cqe& cqe) { *to++ = to_wc(cqe); });
-  return poll_result(state_->queue, taken);
+  return poll_with(state_->queue, [&] {
+    ibv_wc* to = out.data();
+    return state_->queue.poll(out.size(), [&to](const Cqe& cqe) { *to++ = to_wc(cqe); });
+  });
 }
 
 int Cq::poll_timed(std::span<TimedCompletion> out) {
-  TimedCompletion* to = out.data();
-  const size_t taken = state_->queue.poll_timed(out.size(), [&to](const Cqe& cqe, Instant at) {
-    *to++ = {to_wc(cqe), at.ns};
+  return poll_with(state_->queue, [&] {
+    TimedCompletion* to = out.data();
+    return state_->queue.poll_timed(out.size(), [&to](const Cqe& cqe, Instant at) {
+      *to++ = {to_wc(cqe), at.ns};
+    });
   });
-  return poll_result(state_->queue, taken);
 }
 
 Status Cq::arm(bool solicited_only) {

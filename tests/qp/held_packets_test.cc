@@ -13,13 +13,13 @@ using Kept = HeldPackets::Kept;
 
 class HeldPacketsTest : public testing::Test {
  protected:
-  Kept keep(HeldPackets& held, uint32_t psn, int32_t distance = 1) {
+  Kept keep(HeldPackets& held, uint32_t psn, int32_t distance = 1, bool placed = false) {
     frames_[next_].data = bytes_.data() + next_;
     pool_.offer(frames_[next_++]);
     wire::Packet packet;
     packet.psn = Psn(psn);
-    const Kept kept = held.keep(packet, distance);
-    EXPECT_EQ(pool_.end_offer(), kept == Kept::yes);
+    const Kept kept = held.keep(packet, distance, placed);
+    EXPECT_EQ(pool_.end_offer(), kept == Kept::yes && !placed);
     return kept;
   }
 
@@ -65,14 +65,14 @@ TEST_F(HeldPacketsTest, PoolIsTheBoundOfAll) {
 }
 
 TEST_F(HeldPacketsTest, OneQueuePairKeepsNoMoreThanItsShare) {
-  HoldingPool large(HeldPackets::kMost + 8);
+  HoldingPool large(kMaxHeld + 8);
   HeldPackets held(&large);
   Frame frame{.data = bytes_.data()};
-  for (uint32_t psn = 1; psn <= HeldPackets::kMost + 1; ++psn) {
+  for (uint32_t psn = 1; psn <= kMaxHeld + 1; ++psn) {
     large.offer(frame);
     wire::Packet packet;
     packet.psn = Psn(psn);
-    EXPECT_EQ(held.keep(packet, 1), psn <= HeldPackets::kMost ? Kept::yes : Kept::no);
+    EXPECT_EQ(held.keep(packet, 1, false), psn <= kMaxHeld ? Kept::yes : Kept::no);
     large.end_offer();
   }
 }
@@ -83,6 +83,20 @@ TEST_F(HeldPacketsTest, TooFarAheadOrWithoutAPoolNothingIsKept) {
   EXPECT_EQ(keep(held, 2, HeldPackets::kReach + 1), Kept::no);
   HeldPackets none(nullptr);
   EXPECT_EQ(keep(none, 3), Kept::no);
+}
+
+TEST_F(HeldPacketsTest, OfAPlacedPacketNoFrameIsKept) {
+  HeldPackets held(&pool_);
+  EXPECT_EQ(keep(held, 2, 2, true), Kept::yes);
+  EXPECT_EQ(keep(held, 2, 2, true), Kept::twice);
+  EXPECT_EQ(keep(held, 3, 3, true), Kept::yes);
+  pool_.for_each_frame([&](const Frame&) { ADD_FAILURE() << "a frame is kept"; });
+  held.pop([](const wire::Packet& packet) { EXPECT_EQ(packet.payload, nullptr); });
+  EXPECT_FALSE(pool_.has_returns());
+  held.clear();
+  EXPECT_TRUE(pool_.has_returns());
+  EXPECT_EQ(pool_.take_lost(), 1U);
+  EXPECT_TRUE(pool_.returned().empty());
 }
 
 TEST_F(HeldPacketsTest, WhatIsStillKeptCanBeReleasedAtTheEnd) {

@@ -75,8 +75,8 @@ TEST_F(SendWindowTest, IsHalvedAtEachLossAndGrowsByOneAWindow) {
   EXPECT_TRUE(window_.has_room());
 }
 
-TEST_F(SendWindowTest, IsNeverNarrowerThanEight) {
-  send(SendOpcode::send, 100, 7);
+TEST_F(SendWindowTest, IsNeverNarrowerThanSixteen) {
+  send(SendOpcode::send, 100, 15);
   for (int i = 0; i < 10; ++i) {
     window_.narrow();
   }
@@ -98,7 +98,43 @@ TEST_F(SendWindowTest, AsksForFourAcknowledgementsAWindowHoweverNarrow) {
   EXPECT_EQ(asked(32), 4u);
   window_.narrow();
   window_.narrow();
-  EXPECT_EQ(asked(8), 4u);
+  EXPECT_EQ(asked(16), 4u);
+}
+
+TEST_F(SendWindowTest, FewLeaveTogetherWhileTheWindowIsNarrowOrAPacketIsRepaired) {
+  const size_t usually = window_.packets_at_once();
+  EXPECT_GT(usually, kTxBurst);
+  window_.narrow();
+  EXPECT_EQ(window_.packets_at_once(), 4u);
+  window_.open_fully();
+  EXPECT_EQ(window_.packets_at_once(), usually);
+  send(SendOpcode::send, 100, 7);
+  window_.ask_repair(false);
+  EXPECT_EQ(window_.packets_at_once(), 4u);
+  window_.end_repair();
+  EXPECT_EQ(window_.packets_at_once(), usually);
+}
+
+TEST(SendWindow, IsTwiceAsWideDuringARepairUnlessThePeerCouldNotKeepAll) {
+  const auto room = [](uint32_t packets) {
+    SendQueue queue(8, 0);
+    SendWindow window(queue, packets);
+    window.reset(Psn(0));
+    *queue.reserve() = SendWqe{};
+    queue.commit();
+    queue.publish();
+    window.admit(4096);
+    window.sent_up_to(Psn(1));
+    window.ask_repair(false);
+    while (window.has_room()) {
+      window.sent_up_to(window.next() + 1);
+    }
+    return window.in_flight();
+  };
+  EXPECT_EQ(room(64), 128u);
+  EXPECT_EQ(room(256), 512u);
+  EXPECT_EQ(room(400), 512u);
+  EXPECT_EQ(room(1024), 1024u);
 }
 
 TEST_F(SendWindowTest, ReadsAreCountedInFlightFromTheirRequestToTheirRetirement) {

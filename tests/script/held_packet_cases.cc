@@ -144,4 +144,90 @@ RULE_CASE("R18", what_is_kept_goes_with_the_queue_pair) {
   expect_drop(DropReason::out_of_sequence, 2);
 }
 
+RULE_CASE("R18", middle_of_the_open_write_is_placed_at_once) {
+  connect(kSelective);
+  inject({write_first(0).reth(at(0), rkey(), 1112).data(256), write_middle(2).data(256, 3)});
+  expect_memory(0, pattern(256));
+  expect_memory(512, pattern(256, 3));
+  inject(write_middle(2).data(256, 3));
+  expect_drop(DropReason::duplicate_request);
+  inject({write_middle(3).data(256, 4), write_last(4).data(88, 5).ack_req()});
+  inject(write_middle(1).data(256, 2));
+  expect(ack(4, 1));
+  expect_memory(
+      0, joined({pattern(256), pattern(256, 2), pattern(256, 3), pattern(256, 4), pattern(88, 5)}));
+}
+
+RULE_CASE("R18", last_of_the_open_write_waits_for_the_bytes_before_it) {
+  connect(kSelective);
+  inject({write_first(0).reth(at(0), rkey(), 600).data(256), write_last(2).data(88, 3)});
+  expect_memory(0, pattern(256));
+  inject(write_middle(1).data(256, 2));
+  expect(ack(2, 1));
+  expect_memory(0, joined({pattern(256), pattern(256, 2), pattern(88, 3)}));
+}
+
+RULE_CASE("R18", nothing_of_a_later_write_is_placed_early) {
+  connect(kSelective);
+  inject({write_first(0).reth(at(0), rkey(), 512).data(256),
+          write_first(2).reth(at(0), rkey(), 600).data(256, 7), write_middle(3).data(256, 8)});
+  expect_memory(0, pattern(256));
+  inject(write_last(1).data(256, 2));
+  expect(ack(3, 1));
+  expect_memory(0, joined({pattern(256, 7), pattern(256, 8)}));
+}
+
+RULE_CASE("R18 R12", middle_that_does_not_fit_is_judged_in_its_turn) {
+  connect(kSelective);
+  inject({write_first(0).reth(at(0), rkey(), 768).data(256), write_middle(2).data(256, 3)});
+  expect_memory(0, pattern(256));
+  inject(write_middle(1).data(256, 2));
+  expect_refused(nak_invalid(2, 0));
+  expect_memory(0, joined({pattern(256), pattern(256, 2)}));
+}
+
+RULE_CASES(early_packets_that_are_not_placed) {
+  const auto add = [&cases](const char* name, Pkt (*strange)(Script&)) {
+    cases.add("R18 R7", name, [strange](Script& s) {
+      s.connect(kSelective);
+      s.inject({write_first(0).reth(s.at(0), s.rkey(), 1024).data(256), strange(s)});
+      s.expect_memory(0, pattern(256));
+      s.inject(write_middle(1).data(256, 2));
+      s.expect_refused(nak_invalid(2, 0));
+      s.expect_memory(0, joined({pattern(256), pattern(256, 2)}));
+    });
+  };
+  add("early_last_where_a_middle_should_be", [](Script&) { return write_last(2).data(256, 3); });
+  add("early_part_of_a_send_while_a_write_is_open",
+      [](Script&) { return send_middle(2).data(256, 3); });
+  add("early_first_while_a_write_is_open",
+      [](Script& s) { return write_first(2).reth(s.at(0), s.rkey(), 512).data(256, 3); });
+  add("early_middle_that_is_too_short", [](Script&) { return write_middle(2).data(252, 3); });
+}
+
+RULE_CASE("R18 R1", middle_of_the_open_write_is_not_placed_if_it_is_not_kept) {
+  connect({.held = 1});
+  inject({write_first(0).reth(at(0), rkey(), 2048).data(256), write_middle(2).data(256, 3)});
+  inject(write_middle(3).data(256, 4));
+  expect(nak_sequence(1, 0));
+  expect_drop(DropReason::out_of_sequence);
+  expect_memory(512, pattern(256, 3));
+}
+
+RULE_CASE("R18 R11", region_that_goes_while_a_placed_packet_waits_refuses_it) {
+  connect(kSelective);
+  inject({write_first(0).reth(at(0), rkey(), 1024).data(256), write_middle(2).data(256, 3)});
+  deregister_memory();
+  inject(write_middle(1).data(256, 2));
+  expect_refused(nak_access(1, 0));
+  expect_drop(DropReason::out_of_sequence);
+}
+
+RULE_CASE("R18", placed_packets_go_with_the_queue_pair) {
+  connect(kSelective);
+  inject({write_first(0).reth(at(0), rkey(), 1024).data(256), write_middle(2).data(256, 3)});
+  destroy_qp();
+  expect_drop(DropReason::out_of_sequence);
+}
+
 }  // namespace roce::script

@@ -22,8 +22,9 @@ inline constexpr uint32_t kMulticastQpn = 0xffffff;     ///< where datagrams to 
 inline constexpr uint32_t kMaxMulticastGroups = 8'192;  ///< of an endpoint
 inline constexpr uint32_t kMaxMulticastQps = 64;        ///< QPs of one group
 inline constexpr uint32_t kMaxPkeys = 64;
-inline constexpr size_t kRxBurst = 32;  ///< frames taken from the port in one poll
-inline constexpr size_t kTxBurst = 32;  ///< frames built before they are handed to the port
+inline constexpr uint32_t kMaxHeld = 512;  ///< packets a QP keeps that came before an earlier one
+inline constexpr size_t kRxBurst = 32;     ///< frames taken from the port in one poll
+inline constexpr size_t kTxBurst = 32;     ///< frames built before they are handed to the port
 /// Bytes that RoCEv2 may put around a payload inside an IP packet: the largest headers (IPv6, UDP,
 /// BTH, DETH, AtomicETH), pad and ICRC. A port's MTU must exceed the path MTU by this much.
 inline constexpr uint32_t kPacketOverhead = 80;

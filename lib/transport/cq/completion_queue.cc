@@ -12,7 +12,7 @@ void CompletionQueue::note_failed(const Cqe& cqe) {
 
 void CompletionQueue::note_lost(const Cqe& cqe) {
   trace::cq_overrun(cqe.qpn, cqe.wr_id, capacity());
-  overrun_.store(true, std::memory_order_relaxed);
+  pushed_ |= kLost;
 }
 
 }  // namespace roce

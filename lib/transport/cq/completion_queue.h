@@ -78,11 +78,15 @@ class CompletionQueue {
     if (notifier_ != nullptr) [[unlikely]] {
       notify();
     }
+    if ((pushed_ & kLost) != 0) [[unlikely]] {
+      overrun_.store(true, std::memory_order_release);
+    }
     pushed_ = 0;
   }
 
-  /// True when a completion has been lost. Thread: any.
-  bool overrun() const { return overrun_.load(std::memory_order_relaxed); }
+  /// True when a completion has been lost; all that were pushed before it are visible then.
+  /// Thread: any.
+  bool overrun() const { return overrun_.load(std::memory_order_acquire); }
 
   /// Asks for one call of the notifier, at the next completion pushed from now on. Completions that
   /// are there already do not count: poll again after arming. A wish for any completion is not
@@ -185,11 +189,13 @@ class CompletionQueue {
   static constexpr uint32_t kPurged = UINT32_MAX;  // no QPN: those have 24 bits
   static constexpr uint8_t kPushedAny = 1;
   static constexpr uint8_t kPushedSolicited = 2;
+  static constexpr uint8_t kLost = 4;
 
   void notify() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const Arm arm = arm_.load(std::memory_order_relaxed);
-    if (arm == Arm::any || (arm == Arm::solicited && (pushed_ & kPushedSolicited) != 0)) {
+    if ((arm == Arm::any && pushed_ != kLost) ||
+        (arm == Arm::solicited && (pushed_ & kPushedSolicited) != 0)) {
       arm_.store(Arm::none, std::memory_order_relaxed);
       notifier_->on_completion_event();
     }
@@ -199,7 +205,8 @@ class CompletionQueue {
   std::optional<SpscRing<Cqe>> ring_;
   std::optional<SpscRing<Instant>> times_;
   CqNotifier* notifier_;
-  uint8_t pushed_ = 0;  // kinds of completions since the last publish(); the engine's
+  uint8_t pushed_ =
+      0;  // kinds of completions, and whether one was lost, since the last publish(); the engine's
   std::atomic<Arm> arm_{Arm::none};
   std::atomic<bool> overrun_{false};
 };

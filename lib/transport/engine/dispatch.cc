@@ -72,7 +72,12 @@ void Engine::receive() {
     if (i + kQpsAhead < n) {
       fetch_qp_of(frames[i + kQpsAhead]);
     }
-    if (take(frames[i])) [[unlikely]] {
+    const bool kept = take(frames[i]);
+    if (answer_waits_) [[unlikely]] {
+      settle();
+      flush();
+    }
+    if (kept) [[unlikely]] {
       continue;
     }
     if (done != i) [[unlikely]] {
@@ -240,7 +245,11 @@ void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
   if (reason != DropReason::none) {
     drop(reason, qp.qpn());
   }
+  if (qp.core().events != 0) [[unlikely]] {
+    report(qp);  // its turn may come after the poll in which the application sees the cause
+  }
   active_.add(qp);
+  answer_waits_ = answer_waits_ || qp.answers_at_once();
 }
 
 }  // namespace roce

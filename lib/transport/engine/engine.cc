@@ -114,6 +114,7 @@ void Engine::expire() {
           return;
         }
         qp.on_timeout(now_);
+        report(qp);
         active_.add(qp);
       },
       kTimerQuantum);
@@ -130,6 +131,7 @@ void Engine::take_doorbells() {
 }
 
 void Engine::settle() {
+  answer_waits_ = false;
   if (active_.empty() && !link_.wants_tx() && !farewells_.wants_tx()) {
     return;
   }
@@ -183,11 +185,17 @@ bool Engine::serve(Qp& qp, Step& step) {
   if (!qp.flush(kFlushQuantum)) {
     again = true;
   }
+  report(qp);
+  schedule_timer(qp);
+  return again;
+}
+
+/// Shows the application what has become of the QP: completions and events together, so that none
+/// of them is seen without the other.
+void Engine::report(Qp& qp) {
   qp.send_cq().publish(now_);
   qp.recv_cq().publish(now_);
   collect_events(qp);
-  schedule_timer(qp);
-  return again;
 }
 
 void Engine::collect_events(Qp& qp) {

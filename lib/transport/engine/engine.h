@@ -149,6 +149,7 @@ class Engine {
   void settle();
   bool serve(Qp& qp, Step& step);
   void loop_back(Step& step, size_t first, const Qp& sender);
+  void report(Qp& qp);
   void collect_events(Qp& qp);
   void pull_link_frames();
   void fill_blanks();
@@ -175,8 +176,9 @@ class Engine {
   bool link_up_ = true;
   const bool port_loops_back_;
   const bool selective_;
-  bool posted_ = false;  // something was, since the last poll
-  bool moved_ = false;   // a frame has come or gone in this poll
+  bool posted_ = false;        // something was, since the last poll
+  bool moved_ = false;         // a frame has come or gone in this poll
+  bool answer_waits_ = false;  // for settle(), while the rest of a burst has yet to be looked at
 
   std::array<Frame, kRxBurst> rx_{};  // the burst being handled; a member, so as not to be cleared
   // Frames for the port: [0, ready_) are built, [ready_, blank_) are blank.

@@ -334,8 +334,7 @@ void Completer::push(const SendWqe& wqe, CompletionStatus status, uint8_t vendor
   cqe.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : is_local(wqe.opcode) ? 0 : wqe.length;
   cqe.vendor_error = vendor_error;
   if (!cq_.push(cqe)) {
-    core_.events |= kEventSendCqOverrun | kEventFatal;
-    core_.enter(QpState::err);
+    core_.lose_completion(kEventSendCqOverrun);
   }
 }
 

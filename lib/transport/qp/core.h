@@ -82,6 +82,7 @@ struct QpCore {
   QpType type = QpType::rc;
   bool signal_all = false;      ///< every send WQE completes with a CQE (sq_sig_all)
   bool notify_drained = false;  ///< SQD was entered with a wish for kEventDrained
+  bool fatal_told = false;      ///< kEventFatal has been raised since the last reset
   uint8_t events = 0;           ///< QpEvent bits not yet reported
   /// Written by the engine's thread; the poster reads it to refuse early.
   std::atomic<QpState> state{QpState::reset};
@@ -94,6 +95,9 @@ struct QpCore {
 
   QpState now_in() const { return state.load(std::memory_order_relaxed); }
   void enter(QpState s);
+  /// A completion found no room in the queue that `overrun` names: the QP is in error from here on,
+  /// if it was not before, and kEventFatal is told once.
+  void lose_completion(QpEvent overrun);
   uint32_t pmtu() const { return 1u << attr.pmtu_shift; }
   /// Nothing asks for a pause before the next packet with data.
   bool pace_allows(Instant now) const { return rate == nullptr || rate->may_send(now); }

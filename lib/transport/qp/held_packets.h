@@ -1,6 +1,7 @@
 // Packets that arrived before an earlier one: a QP keeps them, in their frames, until the gap is
-// closed, so that its peer has to send again only what was lost. HoldingPool is the engine's and
-// bounds how many frames all QPs keep; HeldPackets is the part of one queue pair, in PSN order.
+// closed, so that its peer has to send again only what was lost. Of a packet whose payload has been
+// placed, only the rest is kept, without the frame. HoldingPool is the engine's and bounds how many
+// packets all QPs keep; HeldPackets is the part of one queue pair, in PSN order.
 //
 // Buffers: the engine offers each received frame before it hands over its packet; a kept one is the
 // pool's until it appears in returned(), and then the engine's again, to be released.
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/frame.h"
+#include "base/limits.h"
 #include "base/psn.h"
 #include "wire/packet.h"
 
@@ -22,7 +24,7 @@ namespace roce {
 
 struct HeldPacket {
   wire::Packet packet;
-  Frame frame;  ///< data is nullptr while the entry is free
+  Frame frame;  ///< data is nullptr while the entry is free, or keeps no frame
   HeldPacket* next = nullptr;
 };
 
@@ -44,29 +46,35 @@ class HoldingPool {
   /// Ends the offer; true when the frame was kept.
   bool end_offer() { return std::exchange(offered_, nullptr) == nullptr; }
 
-  /// Keeps the offered frame; nullptr when there is none (it has been kept already) or no room.
-  HeldPacket* keep(const wire::Packet& packet) {
+  /// Keeps the offered frame, unless the packet's payload has been placed; nullptr when there is
+  /// none (it has been kept already) or no room.
+  HeldPacket* keep(const wire::Packet& packet, bool placed) {
     if (offered_ == nullptr || free_ == nullptr) {
       return nullptr;
     }
     HeldPacket* const entry = free_;
     free_ = entry->next;
     entry->packet = packet;
-    entry->frame = *offered_;
-    offered_ = nullptr;
+    if (placed) {
+      entry->packet.payload = nullptr;
+    } else {
+      entry->frame = *std::exchange(offered_, nullptr);
+    }
     return entry;
   }
 
   void give_back(HeldPacket& entry) {
-    returned_.push_back(entry.frame);
-    entry.frame = {};
+    if (entry.frame.data != nullptr) {
+      returned_.push_back(entry.frame);
+      entry.frame = {};
+    }
     entry.next = free_;
     free_ = &entry;
   }
   /// Counts packets that were kept in vain.
   void count_lost(size_t n) { lost_ += n; }
 
-  bool has_returns() const { return !returned_.empty(); }
+  bool has_returns() const { return lost_ > 0 || !returned_.empty(); }
   /// Frames to be released; then call clear_returned().
   std::span<Frame> returned() { return returned_; }
   void clear_returned() { returned_.clear(); }
@@ -92,8 +100,7 @@ class HoldingPool {
 
 class HeldPackets {
  public:
-  /// Packets that one QP keeps at most, and how far ahead of the expected one they may be.
-  static constexpr uint32_t kMost = 512;
+  /// How far ahead of the expected packet one that is kept may be.
   static constexpr int32_t kReach = 4096;
 
   /// `pool` outlives the object; nullptr: nothing is kept.
@@ -110,8 +117,9 @@ class HeldPackets {
   const wire::Packet& first() const { return first_->packet; }
   const wire::Packet& last() const { return last_->packet; }
 
-  /// Keeps the packet that is being handed over, `distance` > 0 PSNs ahead of the expected one.
-  Kept keep(const wire::Packet& packet, int32_t distance) {
+  /// Keeps the packet that is being handed over, `distance` > 0 PSNs ahead of the expected one;
+  /// `placed`: the caller places its payload if it is kept, so the frame need not wait.
+  Kept keep(const wire::Packet& packet, int32_t distance, bool placed) {
     if (pool_ == nullptr || distance > kReach) {
       return Kept::no;
     }
@@ -125,7 +133,7 @@ class HeldPackets {
     if (*at != nullptr && (*at)->packet.psn == packet.psn) {
       return Kept::twice;
     }
-    HeldPacket* const entry = count_ < kMost ? pool_->keep(packet) : nullptr;
+    HeldPacket* const entry = count_ < kMaxHeld ? pool_->keep(packet, placed) : nullptr;
     if (entry == nullptr) {
       return Kept::no;
     }

@@ -66,7 +66,7 @@ void Qp::reset() {
   core_.attr = {};
   core_.failure = {};
   core_.events = 0;
-  core_.notify_drained = false;
+  core_.notify_drained = core_.fatal_told = false;
   last_wqe_told_ = cnp_due_ = paced_ = false;
   next_cnp_ = {};
   if (core_.rate != nullptr) {

@@ -122,6 +122,8 @@ class Qp {
     return core_.type == QpType::rc && can_receive_requests(core_.now_in()) &&
            responder_.established();
   }
+  /// What the peer is owed had better leave before further packets are looked at.
+  bool answers_at_once() const { return responder_.answers_at_once(); }
   Psn last_executed() const { return responder_.last_executed(); }
   uint32_t executed_messages() const { return responder_.executed_messages(); }
   /// The next pull() builds what the peer is owed, an ACK that waits for company included.

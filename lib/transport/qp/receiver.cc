@@ -38,8 +38,7 @@ void Receiver::complete(Cqe& cqe) {
   cqe.qpn = core_.qpn;
   release();
   if (!cq_.push(cqe)) {
-    core_.events |= kEventRecvCqOverrun | kEventFatal;
-    core_.enter(QpState::err);
+    core_.lose_completion(kEventRecvCqOverrun);
   }
 }
 

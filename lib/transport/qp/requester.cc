@@ -94,10 +94,16 @@ void Requester::pull(Step& step) {
     return;  // waits until everything before the bad WQE is complete
   }
   fault_.reset();
-  if (window_.repair_due()) [[unlikely]] {
-    send_repair(step);
+  if (window_.repair_due() && send_repair(step)) [[unlikely]] {
+    step.end();  // nothing behind it is acknowledged before it has arrived
+    return;
   }
+  const size_t soon = step.used() + window_.packets_at_once();
   while (!step.full() && may_send(step.now())) {
+    if (step.used() == soon) [[unlikely]] {
+      step.end();  // and the peer's answer is looked for
+      return;
+    }
     SendWqe* wqe = window_.current();
     if (wqe == nullptr) {
       wqe = admit_next();
@@ -111,17 +117,17 @@ void Requester::pull(Step& step) {
   }
 }
 
-/// The oldest packet once more, whatever else is under way.
-void Requester::send_repair(Step& step) {
+/// The oldest packet once more, whatever else is under way. False: it cannot be sent now.
+bool Requester::send_repair(Step& step) {
   const QpState state = core_.now_in();
   // In error the queue is flushed, and what is in it is no longer the window's.
   if (step.full() || (state != QpState::rts && state != QpState::sqd) ||
       step.now() < window_.hold_until() || !core_.pace_allows(step.now())) {
-    return;
+    return false;
   }
   SendWqe* const wqe = window_.oldest();
   if (wqe == nullptr || is_local(wqe->opcode)) {
-    return;
+    return false;
   }
   repairing_ = true;
   const bool sent = send_packet(step, *wqe);
@@ -129,6 +135,7 @@ void Requester::send_repair(Step& step) {
   if (!sent) {
     window_.rewind();  // its memory has gone: it fails in its turn
   }
+  return sent;
 }
 
 SendWqe* Requester::admit_next() {

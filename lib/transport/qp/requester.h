@@ -34,7 +34,7 @@ class Requester {
   SendWqe* admit_next();
   bool must_wait(const SendWqe& wqe) const;
   bool send_packet(Step& step, SendWqe& wqe);
-  void send_repair(Step& step);
+  bool send_repair(Step& step);
   /// Where the packet under construction stands.
   Psn place() const { return repairing_ ? window_.una() : window_.next(); }
   bool do_local(Step& step, SendWqe& wqe);

@@ -49,7 +49,7 @@ void Responder::reset(Psn expected) {
 DropReason Responder::on_request(Instant now, const wire::Packet& packet, RegionTable& regions) {
   const int32_t distance = packet.psn.since(expected_);
   if (distance != 0) {
-    return distance > 0 ? on_ahead(now, packet, distance) : on_duplicate(packet);
+    return distance > 0 ? on_ahead(now, packet, distance, regions) : on_duplicate(packet);
   }
   const bool repaired = gap_nak_sent_;
   take(packet, regions);

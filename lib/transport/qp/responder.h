@@ -72,6 +72,10 @@ class Responder {
   /// Forgets what is due: the QP no longer answers.
   void silence();
 
+  /// The peer waits for what is due: a gap is to be reported, or has been closed.
+  bool answers_at_once() const {
+    return answer_ == Answer::nak || (answer_ == Answer::ack && ack_waited_ >= kAckPatience);
+  }
   bool wants_tx() const { return replies_.pending() > 0 || answer_ != Answer::none; }
 
   /// A request has been executed.
@@ -92,7 +96,9 @@ class Responder {
   void take(const wire::Packet& packet, RegionTable& regions);
   void take_held(RegionTable& regions);
   void watch_gap(Instant now, bool repaired);
-  DropReason on_ahead(Instant now, const wire::Packet& packet, int32_t distance);
+  DropReason on_ahead(Instant now, const wire::Packet& packet, int32_t distance,
+                      const RegionTable& regions);
+  HeldPackets::Kept keep(const wire::Packet& packet, int32_t distance, const RegionTable& regions);
   void nak_gap();
   DropReason on_duplicate(const wire::Packet& packet);
   DropReason on_duplicate_read(const wire::Packet& packet);

@@ -1,6 +1,8 @@
 // Gaps in the responder's input: what comes too early is kept, what is late is waited for, what is
 // lost is reported (docs/rules.md R1, R18).
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstring>
+
 #include "base/trace.h"
 #include "qp/responder.h"
 
@@ -14,14 +16,15 @@ constexpr Duration kReorderPatience = Duration::from_us(100);
 
 }  // namespace
 
-DropReason Responder::on_ahead(Instant now, const wire::Packet& packet, int32_t distance) {
+DropReason Responder::on_ahead(Instant now, const wire::Packet& packet, int32_t distance,
+                               const RegionTable& regions) {
   if (rnr_nak_sent_) {
     return DropReason::rnr_wait;
   }
   if (!gap_nak_sent_ && gap_deadline_ == kNever) {
     trace::gap(core_.qpn, expected_.value(), packet.psn.value());
   }
-  const HeldPackets::Kept kept = held_.keep(packet, distance);
+  const HeldPackets::Kept kept = keep(packet, distance, regions);
   if (!gap_nak_sent_) {
     if (kept == HeldPackets::Kept::no || distance > kReordered) {
       nak_gap();
@@ -39,6 +42,20 @@ DropReason Responder::on_ahead(Instant now, const wire::Packet& packet, int32_t 
       break;
   }
   return DropReason::out_of_sequence;
+}
+
+/// A part of the WRITE that is being received is placed at once: behind the gap there is no time
+/// for it. Anything else waits in its frame, since it may only take effect in its turn.
+HeldPackets::Kept Responder::keep(const wire::Packet& packet, int32_t distance,
+                                  const RegionTable& regions) {
+  uint8_t* const to = open_ == Open::write && packet.info->verb == wire::Verb::write
+                          ? write_.place_of_early(packet, distance, core_.pmtu(), regions, user())
+                          : nullptr;
+  const HeldPackets::Kept kept = held_.keep(packet, distance, to != nullptr);
+  if (to != nullptr && kept == HeldPackets::Kept::yes) {
+    std::memcpy(to, packet.payload, packet.payload_len);
+  }
+  return kept;
 }
 
 /// R1: once a gap.

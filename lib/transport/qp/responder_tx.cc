@@ -120,6 +120,9 @@ void Responder::pull_answer(Step& step) {
   ++core_.counters.acks_sent;
   answer_ = Answer::none;
   ack_waited_ = 0;
+  if (!ack) [[unlikely]] {
+    step.end();  // the peer sends nothing of use before it has heard
+  }
 }
 
 }  // namespace roce

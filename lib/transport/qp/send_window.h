@@ -14,9 +14,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/psn.h"
 #include "base/time.h"
 #include "qp/round_trip.h"
@@ -64,8 +67,14 @@ class SendWindow {
   // --- for the requester
 
   /// Another PSN may be sent. While a packet is missing, nothing behind it is acknowledged: a peer
-  /// that keeps that gets twice as much.
-  bool has_room() const { return in_flight() < (repairing() ? 2 * limit_ : limit_); }
+  /// that keeps that gets twice as much, but not more than a QP keeps.
+  bool has_room() const {
+    return in_flight() < (repairing() ? std::max(limit_, std::min(2 * limit_, kMaxHeld)) : limit_);
+  }
+  /// How many packets leave together at most: few while the next step depends on the peer's answer.
+  size_t packets_at_once() const {
+    return repairing() || limit_ < packets_ ? kFewAtOnce : std::numeric_limits<uint32_t>::max();
+  }
   /// An ACK is to be asked for with this PSN, so that the window never waits for one nobody asked
   /// for.
   bool wants_ack(Psn psn) const {
@@ -224,7 +233,8 @@ class SendWindow {
   const RoundTrip& round_trip() const { return round_trip_; }
 
  private:
-  static constexpr uint32_t kNarrowest = 8;
+  static constexpr uint32_t kNarrowest = 16;
+  static constexpr size_t kFewAtOnce = 4;
 
   void set_limit(uint32_t limit) {
     limit_ = limit;

@@ -39,11 +39,26 @@ class WriteTarget {
       if (to == nullptr) {
         return Fault::access;
       }
-      std::memcpy(to, packet.payload, len);
+      if (packet.payload != nullptr) {
+        std::memcpy(to, packet.payload, len);
+      }
     }
     va_ += len;
     left_ -= len;
     return Fault::none;
+  }
+
+  /// Where the payload of `packet` goes, which came `distance` > 0 packets too early; nullptr
+  /// unless it is a MIDDLE of this WRITE. Not its LAST: who waits for the last byte in memory has
+  /// the others then.
+  uint8_t* place_of_early(const wire::Packet& packet, int32_t distance, uint32_t pmtu,
+                          const RegionTable& regions, const RemoteUser& user) const {
+    const uint64_t offset = uint64_t{pmtu} * static_cast<uint32_t>(distance);
+    if (packet.info->first || packet.info->last || packet.payload_len != pmtu ||
+        offset + pmtu >= left_) {
+      return nullptr;
+    }
+    return regions.resolve_remote(rkey_, user, va_ + offset, pmtu, Access::remote_write);
   }
 
   /// Bytes of the whole message.

@@ -19,7 +19,7 @@ namespace roce::wire {
 struct Packet {
   const uint8_t* l3 = nullptr;  ///< IP header
   const uint8_t* bth = nullptr;
-  const uint8_t* payload = nullptr;  ///< after all headers
+  const uint8_t* payload = nullptr;  ///< after all headers; nullptr: it has been placed already
   const OpcodeInfo* info = nullptr;  ///< row of kOpcodes; `known` is false for a reserved opcode
   uint32_t l3_len = 0;               ///< bytes from `l3` to the end of the ICRC
   uint32_t payload_len = 0;          ///< bytes, without pad and ICRC
