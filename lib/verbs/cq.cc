@@ -113,7 +113,8 @@ Status Cq::resize(int entries) {
   bool fits = false;
   detail::DeviceState& device = *state_->device;
   device.driver.run([&] {
-    device.engine.poll(device.clock.now());  // what has been posted before may complete
+    device.engine.poll(device.clock.now());     // what has been posted before may complete
+    state_->queue.publish(device.clock.now());  // of those whose turn did not come in that poll
     fits = state_->queue.resize(static_cast<uint32_t>(entries));
   });
   if (!fits) {

@@ -223,6 +223,19 @@ RULE_CASE("R18 R11", region_that_goes_while_a_placed_packet_waits_refuses_it) {
   expect_drop(DropReason::out_of_sequence);
 }
 
+RULE_CASE("R18 R8", middle_of_the_open_write_is_not_placed_once_the_right_has_gone) {
+  connect(kSelective);
+  inject(write_first(0).reth(at(0), rkey(), 1024).data(256));
+  ibv_qp_attr attr{};
+  attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
+  modify(attr, IBV_QP_ACCESS_FLAGS);
+  inject(write_middle(2).data(256, 3));
+  expect_memory(0, pattern(256));
+  inject(write_middle(1).data(256, 2));
+  expect_refused(nak_invalid(1, 0));
+  expect_drop(DropReason::out_of_sequence);
+}
+
 RULE_CASE("R18", placed_packets_go_with_the_queue_pair) {
   connect(kSelective);
   inject({write_first(0).reth(at(0), rkey(), 1024).data(256), write_middle(2).data(256, 3)});

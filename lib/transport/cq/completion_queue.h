@@ -75,11 +75,11 @@ class CompletionQueue {
       times_->publish();
     }
     ring_->publish();
-    if (notifier_ != nullptr) [[unlikely]] {
-      notify();
-    }
     if ((pushed_ & kLost) != 0) [[unlikely]] {
       overrun_.store(true, std::memory_order_release);
+    }
+    if (notifier_ != nullptr) [[unlikely]] {
+      notify();
     }
     pushed_ = 0;
   }
@@ -152,7 +152,8 @@ class CompletionQueue {
     }
   }
 
-  /// Changes the capacity and keeps what the queue holds; false when it holds more than `entries`.
+  /// Changes the capacity and keeps what the queue holds and shows; false when that is more than
+  /// `entries`. Requires publish() before.
   /// Thread: while neither the engine nor the consumer uses the queue.
   bool resize(uint32_t entries) {
     std::vector<Cqe> kept;

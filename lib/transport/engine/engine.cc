@@ -159,7 +159,7 @@ void Engine::settle() {
     const size_t before = step.used();
     if (serve(qp, step)) {
       // Round again only for frames: whoever waits for something else waits for the next poll.
-      (step.used() > before ? active_ : later_).add(qp);
+      (step.used() > before && !step.turn_ended() ? active_ : later_).add(qp);
     }
     if (step.exhausted() && step.used() > 0) {
       break;
@@ -168,6 +168,10 @@ void Engine::settle() {
   while (!later_.empty()) {
     active_.add(later_.pop());
   }
+  take_built(step);
+}
+
+void Engine::take_built(const Step& step) {
   counters_.sent_packets += step.used();
   ready_ += step.used();
 }
@@ -267,13 +271,20 @@ void Engine::flush() {
   blank_ -= sent;
 }
 
+/// In a step of its own: in settle(), others could use up all frames before its turn.
 void Engine::answer_now(Qp& qp) {
   if (qp.wants_turn()) {
+    flush();
+    fill_blanks();
     qp.hurry();
-    active_.add(qp);
-    settle();
+    Step step(now_, regions_, {tx_.data() + ready_, ready_ == 0 ? blank_ : 0});
+    if (serve(qp, step)) {
+      active_.add(qp);
+    }
+    take_built(step);
     flush();
   }
+  report(qp);
 }
 
 Result<Qp*> Engine::create_qp(QpSpec spec) {

@@ -104,7 +104,7 @@ class Engine {
   /// or, counted from now on, by those that are there.
   Instant peers_may_ask_until() const;
   /// Sends what the QP owes its peer, before it ceases to answer: the application has seen the
-  /// message, so its sender must learn that it has arrived.
+  /// message, so its sender must learn that it has arrived. All its completions are visible then.
   void answer_now(Qp& qp);
   /// The QP receives what is sent to the group; ENOMEM at the limits of base/limits.h.
   Status join_group(Qp& qp, const Gid& group);
@@ -148,6 +148,7 @@ class Engine {
   void take_doorbells();
   void settle();
   bool serve(Qp& qp, Step& step);
+  void take_built(const Step& step);
   void loop_back(Step& step, size_t first, const Qp& sender);
   void report(Qp& qp);
   void collect_events(Qp& qp);

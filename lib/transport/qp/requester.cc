@@ -95,13 +95,13 @@ void Requester::pull(Step& step) {
   }
   fault_.reset();
   if (window_.repair_due() && send_repair(step)) [[unlikely]] {
-    step.end();  // nothing behind it is acknowledged before it has arrived
+    step.end_turn();  // nothing behind it is acknowledged before it has arrived
     return;
   }
   const size_t soon = step.used() + window_.packets_at_once();
   while (!step.full() && may_send(step.now())) {
     if (step.used() == soon) [[unlikely]] {
-      step.end();  // and the peer's answer is looked for
+      step.end_turn();  // and the peer's answer is looked for
       return;
     }
     SendWqe* wqe = window_.current();

@@ -38,7 +38,7 @@ void Responder::reset(Psn expected) {
   msn_ = 0;
   answer_ = Answer::none;
   ack_waited_ = 0;
-  gap_nak_sent_ = rnr_nak_sent_ = false;
+  gap_nak_sent_ = rnr_nak_sent_ = urgent_ = false;
   established_ = false;
   open_ = Open::nothing;
   held_.clear();
@@ -379,6 +379,7 @@ void Responder::refuse_request(const RequestOutcome& outcome) {
 
 void Responder::silence() {
   answer_ = Answer::none;
+  urgent_ = false;
   held_.clear();
   gap_deadline_ = kNever;
   replies_.reset(replies_.capacity());

@@ -73,9 +73,7 @@ class Responder {
   void silence();
 
   /// The peer waits for what is due: a gap is to be reported, or has been closed.
-  bool answers_at_once() const {
-    return answer_ == Answer::nak || (answer_ == Answer::ack && ack_waited_ >= kAckPatience);
-  }
+  bool answers_at_once() const { return urgent_; }
   bool wants_tx() const { return replies_.pending() > 0 || answer_ != Answer::none; }
 
   /// A request has been executed.
@@ -133,6 +131,7 @@ class Responder {
   uint8_t syndrome_ = 0;       // of the NAK that is due
   bool gap_nak_sent_ = false;  // R1: once until the expected PSN arrives
   bool rnr_nak_sent_ = false;  // what is ahead of it is dropped without a word
+  bool urgent_ = false;        // what is due had better leave before further packets are looked at
   bool established_ = false;   // the peer's first request has arrived
 
   Open open_ = Open::nothing;

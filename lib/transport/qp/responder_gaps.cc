@@ -48,7 +48,8 @@ DropReason Responder::on_ahead(Instant now, const wire::Packet& packet, int32_t 
 /// for it. Anything else waits in its frame, since it may only take effect in its turn.
 HeldPackets::Kept Responder::keep(const wire::Packet& packet, int32_t distance,
                                   const RegionTable& regions) {
-  uint8_t* const to = open_ == Open::write && packet.info->verb == wire::Verb::write
+  uint8_t* const to = open_ == Open::write && packet.info->verb == wire::Verb::write &&
+                              allows(core_.attr.access, Access::remote_write)
                           ? write_.place_of_early(packet, distance, core_.pmtu(), regions, user())
                           : nullptr;
   const HeldPackets::Kept kept = held_.keep(packet, distance, to != nullptr);
@@ -62,6 +63,7 @@ HeldPackets::Kept Responder::keep(const wire::Packet& packet, int32_t distance,
 void Responder::nak_gap() {
   ++core_.counters.sequence_naks_sent;
   gap_nak_sent_ = true;
+  urgent_ = true;
   gap_deadline_ = kNever;
   answer_ = Answer::nak;
   syndrome_ = wire::nak_syndrome(wire::NakCode::psn_sequence_error);
@@ -100,6 +102,7 @@ void Responder::take_held(RegionTable& regions) {
       answer_ = Answer::ack;
     }
     hurry();
+    urgent_ = true;
   }
 }
 

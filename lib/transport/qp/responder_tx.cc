@@ -1,5 +1,7 @@
 // The responder's output: READ and atomic responses in order, then the ACK or NAK that is due.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <utility>
+
 #include "base/limits.h"
 #include "base/trace.h"
 #include "qp/responder.h"
@@ -21,8 +23,13 @@ void Responder::pull_replies(Step& step) {
         break;
     }
   }
+  const bool urgent =
+      std::exchange(urgent_, false);  // asks for one early turn, whatever comes of it
   if (answer_ == Answer::nak || ack_waited_ >= kAckPatience) {
     pull_answer(step);
+    if (urgent) [[unlikely]] {
+      step.end_turn();  // the peer sends nothing of use before it has heard
+    }
   }
 }
 
@@ -120,9 +127,6 @@ void Responder::pull_answer(Step& step) {
   ++core_.counters.acks_sent;
   answer_ = Answer::none;
   ack_waited_ = 0;
-  if (!ack) [[unlikely]] {
-    step.end();  // the peer sends nothing of use before it has heard
-  }
 }
 
 }  // namespace roce

@@ -50,15 +50,19 @@ class Step {
   /// Frames filled so far, from the front of the blanks.
   size_t used() const { return used_; }
   /// Lets only `n` further packets be built until the next call.
-  void allow(size_t n) { limit_ = used_ + n < blanks_.size() ? used_ + n : blanks_.size(); }
+  void allow(size_t n) {
+    limit_ = used_ + n < blanks_.size() ? used_ + n : blanks_.size();
+    turn_ended_ = false;
+  }
 
-  /// No blank frame is left, whatever allow() said, or the step has been ended.
-  bool exhausted() const { return ended_ || used_ == blanks_.size(); }
-  /// What has been built is waited for and leaves before more is built.
-  void end() {
-    ended_ = true;
+  /// No blank frame is left, whatever allow() said.
+  bool exhausted() const { return used_ == blanks_.size(); }
+  /// No more until the next allow(): what has been built had better leave first.
+  void end_turn() {
+    turn_ended_ = true;
     limit_ = used_;
   }
+  bool turn_ended() const { return turn_ended_; }
   /// Requires finish(): hands those of the frames filled since the `first`-th that are for this
   /// node itself to take(const Frame&) and forgets them; returns how many. The blanks are fewer by
   /// them afterwards. Frames to a group stay, and are shown to copy(const Frame&).
@@ -127,7 +131,7 @@ class Step {
   std::span<Frame> blanks_;
   size_t used_ = 0;
   size_t limit_ = 0;
-  bool ended_ = false;
+  bool turn_ended_ = false;
   size_t finished_ = 0;        // of the used ones: those whose frames are filled
   uint64_t destinations_ = 0;  // two bits a frame: where it goes
   uint32_t next_segment_ = 0;
