@@ -123,6 +123,7 @@ TEST(SendWindow, IsTwiceAsWideDuringARepairUnlessThePeerCouldNotKeepAll) {
     *queue.reserve() = SendWqe{};
     queue.commit();
     queue.publish();
+    EXPECT_NE(window.candidate(), nullptr);
     window.admit(4096);
     window.sent_up_to(Psn(1));
     window.ask_repair(false);
