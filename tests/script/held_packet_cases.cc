@@ -162,6 +162,7 @@ RULE_CASE("R18", last_of_the_open_write_waits_for_the_bytes_before_it) {
   connect(kSelective);
   inject({write_first(0).reth(at(0), rkey(), 600).data(256), write_last(2).data(88, 3)});
   expect_memory(0, pattern(256));
+  expect_memory(512, {});
   inject(write_middle(1).data(256, 2));
   expect(ack(2, 1));
   expect_memory(0, joined({pattern(256), pattern(256, 2), pattern(88, 3)}));
@@ -231,6 +232,7 @@ RULE_CASE("R18 R8", middle_of_the_open_write_is_not_placed_once_the_right_has_go
   modify(attr, IBV_QP_ACCESS_FLAGS);
   inject(write_middle(2).data(256, 3));
   expect_memory(0, pattern(256));
+  expect_memory(512, {});
   inject(write_middle(1).data(256, 2));
   expect_refused(nak_invalid(1, 0));
   expect_drop(DropReason::out_of_sequence);
