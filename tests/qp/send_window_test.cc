@@ -101,6 +101,7 @@ TEST_F(SendWindowTest, AsksForFourAcknowledgementsAWindowHoweverNarrow) {
   EXPECT_EQ(asked(16), 4u);
 }
 
+/// E7.
 TEST_F(SendWindowTest, FewLeaveTogetherWhileTheWindowIsNarrowOrAPacketIsRepaired) {
   const size_t usually = window_.packets_at_once();
   EXPECT_GT(usually, kTxBurst);
@@ -115,6 +116,7 @@ TEST_F(SendWindowTest, FewLeaveTogetherWhileTheWindowIsNarrowOrAPacketIsRepaired
   EXPECT_EQ(window_.packets_at_once(), usually);
 }
 
+/// E7.
 TEST(SendWindow, IsTwiceAsWideDuringARepairUnlessThePeerCouldNotKeepAll) {
   const auto room = [](uint32_t packets) {
     SendQueue queue(8, 0);

@@ -31,6 +31,13 @@ RULE_CASE("R18 A2", closed_gap_is_acknowledged_though_nobody_asked) {
   expect(ack(1, 2));
 }
 
+RULE_CASE("R18 A2", closed_gap_is_acknowledged_before_the_rest_of_the_burst_is_looked_at) {
+  connect(kSelective);
+  inject(write_at(*this, 1));
+  inject({write_at(*this, 0), read_request(2).reth(at(512), rkey(), 8)});
+  expect({ack(1, 2), read_only(2, 3).bytes(memory(512, 8))});
+}
+
 RULE_CASE("R18", order_of_arrival_does_not_matter) {
   connect(kSelective);
   inject({write_at(*this, 3), write_at(*this, 1), write_at(*this, 4), write_at(*this, 2)});

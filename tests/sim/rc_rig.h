@@ -57,13 +57,15 @@ struct RigSide {
   }
 
   int recv(uint64_t id, size_t offset, size_t length) {
+    return srq ? recv_on(*srq, id, offset, length) : recv_on(qp, id, offset, length);
+  }
+  /// The same to another queue pair or shared queue of this side.
+  template <class Queue>
+  int recv_on(Queue& queue, uint64_t id, size_t offset, size_t length) const {
     ibv_sge s = sge(offset, length);
-    ibv_recv_wr wr{};
-    wr.wr_id = id;
-    wr.sg_list = &s;
-    wr.num_sge = 1;
+    ibv_recv_wr wr{id, nullptr, &s, 1};
     ibv_recv_wr* bad = nullptr;
-    return srq ? srq->post_recv(&wr, &bad) : qp.post_recv(&wr, &bad);
+    return queue.post_recv(&wr, &bad);
   }
 
   /// A request with one SGE; the caller may change it before post().

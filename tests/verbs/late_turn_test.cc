@@ -1,10 +1,9 @@
 // A queue pair whose turn does not come in a poll, since others have used up its frames: what has
 // become of it meanwhile is not seen yet, but neither is it lost or shown too late.
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,40 +14,44 @@ namespace roce::sim {
 namespace {
 
 constexpr uint64_t kReceive = 77;
-constexpr uint64_t kPosted = 2 * kTxBurst;
+constexpr uint64_t kPosted = kTxBurst;
+/// Two of them fill the frames of a step; it takes as many steps as pairs until all have had a
+/// turn.
+constexpr size_t kOthers = 4;
 
 class LateTurn : public testing::Test {
  protected:
   LateTurn()
-      : other_(*rig_.b.device.create_qp(rig_.b.pd, rig_.b.cq, rig_.b.cq, RigSide::init({}))),
-        cq_(*rig_.b.device.create_cq(16)),
-        late_(std::move(*rig_.b.device.create_qp(rig_.b.pd, rig_.b.cq, cq_, RigSide::init({})))),
-        others_peer_(*rig_.a.device.create_qp(rig_.a.pd, rig_.a.cq, rig_.a.cq, RigSide::init({}))),
-        lates_peer_(*rig_.a.device.create_qp(rig_.a.pd, rig_.a.cq, rig_.a.cq, RigSide::init({}))) {
-    EXPECT_EQ(connect_rc(rig_.pair, others_peer_, other_, {}), "");
-    EXPECT_EQ(connect_rc(rig_.pair, lates_peer_, *late_, {}), "");
+      : cq_(*rig_.b.device.create_cq(16)),
+        late_(create(rig_.b, cq_)),
+        peer_(create(rig_.a, rig_.a.cq)) {
+    EXPECT_EQ(connect_rc(rig_.pair, peer_, *late_, {}), "");
+    for (size_t i = 0; i < kOthers; ++i) {
+      others_.push_back(create(rig_.b, rig_.b.cq));
+      others_.push_back(create(rig_.a, rig_.a.cq));
+      EXPECT_EQ(connect_rc(rig_.pair, others_[2 * i + 1], others_[2 * i], {}), "");
+    }
     rig_.pair.step();  // each has had its turn since it was connected
     prepare();
   }
 
-  /// In the next poll late_ receives a message, and two others fill all frames before its turn.
+  static verbs::Qp create(RigSide& side, verbs::Cq& receives) {
+    return *side.device.create_qp(side.pd, side.cq, receives, RigSide::init({}));
+  }
+
+  /// In the next poll late_ receives a message, and others fill all frames before its turn; in the
+  /// step after it, two are still ahead of it.
   void prepare() {
-    ibv_sge sge = rig_.b.sge(0, 64);
-    ibv_recv_wr receive{};
-    receive.wr_id = kReceive;
-    receive.sg_list = &sge;
-    receive.num_sge = 1;
-    ibv_recv_wr* bad_receive = nullptr;
-    ASSERT_EQ(late_->post_recv(&receive, &bad_receive), 0);
+    ASSERT_EQ(rig_.b.recv_on(*late_, kReceive, 0, 64), 0);
     ibv_send_wr send = rig_.a.request(1, IBV_WR_SEND, 0, 64);
     ibv_send_wr* bad = nullptr;
-    ASSERT_EQ(lates_peer_.post_send(&send, &bad), 0);
+    ASSERT_EQ(peer_.post_send(&send, &bad), 0);
     rig_.a.device.poll();
-    for (verbs::Qp* const qp : {&rig_.b.qp, &other_}) {
-      for (uint64_t i = 0; i < kPosted; ++i) {
-        ibv_send_wr write = rig_.b.request(i, IBV_WR_RDMA_WRITE, 0, 64);
+    for (size_t i = 0; i < kOthers; ++i) {
+      for (uint64_t id = 0; id < kPosted; ++id) {
+        ibv_send_wr write = rig_.b.request(id, IBV_WR_RDMA_WRITE, 0, 64);
         write.wr.rdma = {rig_.a.address(0), rig_.a.mr.rkey()};
-        ASSERT_EQ(qp->post_send(&write, &bad), 0);
+        ASSERT_EQ(others_[2 * i].post_send(&write, &bad), 0);
       }
     }
   }
@@ -66,11 +69,10 @@ class LateTurn : public testing::Test {
   }
 
   RcRig rig_;
-  verbs::Qp other_;
   verbs::Cq cq_;  // nobody else publishes it
   std::optional<verbs::Qp> late_;
-  verbs::Qp others_peer_;
-  verbs::Qp lates_peer_;
+  verbs::Qp peer_;
+  std::vector<verbs::Qp> others_;  // side b's, its peer, side b's, ...
   ibv_wc seen_{};
 };
 
@@ -102,7 +104,7 @@ TEST_F(LateTurn, ItsPeerIsAnsweredBeforeItIsReset) {
   EXPECT_TRUE(rig_.pair.run_until(
       [this] {
         ibv_wc wc{};
-        return rig_.a.cq.poll({&wc, 1}) == 1 && wc.qp_num == lates_peer_.qpn() &&
+        return rig_.a.cq.poll({&wc, 1}) == 1 && wc.qp_num == peer_.qpn() &&
                wc.status == IBV_WC_SUCCESS;
       },
       Duration::from_ms(10)));

@@ -217,10 +217,7 @@ TEST(RcData, AQueuePairThatGoesAcknowledgesWhatItHasReceived) {
         *rig.b.device.create_qp(rig.b.pd, rig.b.cq, rig.b.cq, RigSide::init({}));
     verbs::Qp near = *rig.a.device.create_qp(rig.a.pd, rig.a.cq, rig.a.cq, RigSide::init({}));
     ASSERT_EQ(connect_rc(rig.pair, near, *far, {}), "");
-    ibv_sge sge = rig.b.sge(0, 100);
-    ibv_recv_wr recv{7, nullptr, &sge, 1};
-    ibv_recv_wr* bad_recv = nullptr;
-    ASSERT_EQ(far->post_recv(&recv, &bad_recv), 0);
+    ASSERT_EQ(rig.b.recv_on(*far, 7, 0, 100), 0);
     ibv_send_wr wr = rig.a.request(1, IBV_WR_SEND, 0, 10);
     ibv_send_wr* bad = nullptr;
     ASSERT_EQ(near.post_send(&wr, &bad), 0);

@@ -206,8 +206,7 @@ class CompletionQueue {
   std::optional<SpscRing<Cqe>> ring_;
   std::optional<SpscRing<Instant>> times_;
   CqNotifier* notifier_;
-  uint8_t pushed_ =
-      0;  // kinds of completions, and whether one was lost, since the last publish(); the engine's
+  uint8_t pushed_ = 0;  // kPushed... and kLost, since the last publish(); the engine's
   std::atomic<Arm> arm_{Arm::none};
   std::atomic<bool> overrun_{false};
 };

@@ -273,18 +273,19 @@ void Engine::flush() {
 
 /// In a step of its own: in settle(), others could use up all frames before its turn.
 void Engine::answer_now(Qp& qp) {
-  if (qp.wants_turn()) {
-    flush();
-    fill_blanks();
-    qp.hurry();
-    Step step(now_, regions_, {tx_.data() + ready_, ready_ == 0 ? blank_ : 0});
-    if (serve(qp, step)) {
-      active_.add(qp);
-    }
-    take_built(step);
-    flush();
+  if (!qp.wants_turn()) {
+    report(qp);
+    return;
   }
-  report(qp);
+  flush();
+  fill_blanks();
+  qp.hurry();
+  Step step(now_, regions_, {tx_.data() + ready_, ready_ == 0 ? blank_ : 0});
+  if (serve(qp, step)) {
+    active_.add(qp);
+  }
+  take_built(step);
+  flush();
 }
 
 Result<Qp*> Engine::create_qp(QpSpec spec) {

@@ -23,8 +23,8 @@ void Responder::pull_replies(Step& step) {
         break;
     }
   }
-  const bool urgent =
-      std::exchange(urgent_, false);  // asks for one early turn, whatever comes of it
+  // Asks for one early turn, whatever comes of it.
+  const bool urgent = std::exchange(urgent_, false);
   if (answer_ == Answer::nak || ack_waited_ >= kAckPatience) {
     pull_answer(step);
     if (urgent) [[unlikely]] {
