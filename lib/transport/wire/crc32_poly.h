@@ -27,7 +27,8 @@ constexpr uint32_t over_x(uint32_t r) {
 
 /// x^exponent mod P as a factor for carry-less multiplication. If bit 63 - i of a 64-bit half is
 /// the coefficient of x^i, then bit 95 - i of its product with the factor is that of x^i.
-constexpr uint64_t crc_factor(int exponent) {
+/// Never left to run time: a compiler that did not fold it would make every long input wait for it.
+consteval uint64_t crc_factor(int exponent) {
   uint32_t r = 0x80000000;
   for (; exponent > 0; --exponent) {
     r = times_x(r);
