@@ -152,18 +152,25 @@ class Reader {
     Config blank;
     switch (shape_of(config_keys()[index].slot(blank))) {
       case ValueShape::boolean:
-        items = {node.value_or(false) ? "true" : "false"};
-        return node.is_boolean();
+        return collect_one<bool>(node, items);
       case ValueShape::integer:
-        items = {fmt::format("{}", node.value_or(int64_t{0}))};
-        return node.is_integer();
+        return collect_one<int64_t>(node, items);
       case ValueShape::text:
-        items = {node.value_or(std::string())};
-        return node.is_string();
+        return collect_one<std::string>(node, items);
       case ValueShape::list:
         return collect_list(node, items);
     }
     return false;
+  }
+
+  // Exactly of type T: the parser would convert a number by a cast, whatever its size.
+  template <class T>
+  static bool collect_one(const toml::node& node, std::vector<std::string>& items) {
+    const std::optional<T> value = node.value_exact<T>();
+    if (value) {
+      items = {fmt::format("{}", *value)};
+    }
+    return value.has_value();
   }
 
   static bool collect_list(const toml::node& node, std::vector<std::string>& items) {

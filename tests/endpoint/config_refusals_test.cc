@@ -47,6 +47,25 @@ TEST(ConfigRefusals, FilesAreToldWithTheLineTheKeyAndWhatIsAllowed) {
   }
 }
 
+/// Numbers that no integer can hold among them.
+TEST(ConfigRefusals, ValuesOfAnotherTypeAreNotConverted) {
+  const std::vector<std::string> all = {"1500",   "1500.0",    "5e32",      "-5e32",
+                                        "inf",    "nan",       "true",      "\"1500\"",
+                                        "[1500]", "{ a = 1 }", "1979-05-27"};
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"port.mtu", "1500"}, {"port.packed", "true"}, {"port.kind", "\"1500\""}};
+  for (const auto& [key, own] : rows) {
+    for (const std::string& value : all) {
+      ConfigSources sources;
+      sources.file = "x.toml";
+      sources.text = key + " = " + value + "\n";
+      if (value != own) {
+        EXPECT_THAT(refusal(sources), HasSubstr("x.toml:1: " + key + " = ")) << *sources.text;
+      }
+    }
+  }
+}
+
 TEST(ConfigRefusals, UnknownNamesInFlagsAndEnvironment) {
   ConfigSources sources;
   sources.environment = {{"UROCE_PORT_MTV", "1"}};
