@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "attribute_mask.h"
 #include "engine/counters.h"
 #include "engine/engine.h"
 
@@ -143,8 +144,8 @@ void VerbsSession::make_qp(verbs::Pd* pd) {
   verbs::Srq* const srq = in_.flag() ? pick(srqs_, in_) : nullptr;
   auto qp = device_.create_qp(*pd, *send_cq, *recv_cq, init, srq);
   check(qp);
-  if (qp && qps_.size() < kObjects) {
-    qps_.push_back({std::move(*qp), init.qp_type});
+  if (qp) {
+    qps_.add({std::move(*qp), init.qp_type});
   }
 }
 
@@ -238,9 +239,9 @@ void VerbsSession::modify_qp() {
 
 /// The usual way to RTS, with another queue pair or itself as the peer.
 void VerbsSession::connect_qp() {
-  verbs::Qp* const qp = pick_qp();
+  LiveQp* const live = pick(qps_, in_);
   verbs::Qp* const peer = pick_qp();
-  if (qp == nullptr) {
+  if (live == nullptr) {
     return;
   }
   ibv_qp_attr a{};
@@ -256,27 +257,9 @@ void VerbsSession::connect_qp() {
   a.ah_attr.port_num = 1;
   a.ah_attr.grh.sgid_index = 1;
   std::memcpy(a.ah_attr.grh.dgid.raw, Gid::from(kIp).bytes.data(), 16);
-  constexpr int kRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-  constexpr int kRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
-  const struct {
-    ibv_qp_state state;
-    int masks[3];  // of RC, UC and UD: only one is right
-  } steps[] = {
-      {IBV_QPS_RESET, {IBV_QP_STATE, 0, 0}},
-      {IBV_QPS_INIT,
-       {IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0,
-        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY}},
-      {IBV_QPS_RTR, {kRtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, kRtr, IBV_QP_STATE}},
-      {IBV_QPS_RTS,
-       {kRts | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC, kRts,
-        kRts}}};
-  for (const auto& step : steps) {
-    a.qp_state = step.state;
-    for (const int mask : step.masks) {
-      if (mask != 0 && qp->modify(a, mask)) {
-        break;
-      }
-    }
+  for (const ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
+    a.qp_state = state;
+    check(live->qp.modify(a, test::attribute_mask(live->type, state)));
   }
 }
 
@@ -336,12 +319,12 @@ void VerbsSession::query() {
   const auto bytes = in_.take(sizeof grh);
   std::memcpy(static_cast<void*>(&grh), bytes.data(), bytes.size());
   check(device_.init_ah_from_wc(in_.byte() % 3, wc, grh));
-  for (LiveQp& live : qps_) {
-    live.qp.query();
-    live.qp.counters();
+  for (size_t i = 0; i < qps_.size(); ++i) {
+    qps_[i].qp.query();
+    qps_[i].qp.counters();
   }
-  for (verbs::Srq& srq : srqs_) {
-    srq.query();
+  for (size_t i = 0; i < srqs_.size(); ++i) {
+    srqs_[i].query();
   }
 }
 
@@ -353,8 +336,8 @@ void VerbsSession::poll() {
     device_.poll();
   }
   ibv_wc wc[8];
-  for (verbs::Cq& cq : cqs_) {
-    const int n = cq.poll(wc);
+  for (size_t i = 0; i < cqs_.size(); ++i) {
+    const int n = cqs_[i].poll(wc);
     ROCE_CHECK(n <= 8 && (n >= 0 || n == -EOVERFLOW));
   }
   while (device_.take_async_event()) {

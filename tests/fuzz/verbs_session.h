@@ -4,10 +4,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <roce/verbs.h>
@@ -41,11 +44,36 @@ struct World {
   std::vector<uint8_t> arena;
 };
 
+/// Up to kObjects handles of a kind, in place: allocating room for them would take longer than most
+/// calls.
+template <class T>
+class Handles {
+ public:
+  size_t size() const { return size_; }
+  /// Drops `handle` when there are enough.
+  void add(T handle) {
+    if (size_ < kObjects) {
+      places_[size_++].emplace(std::move(handle));
+    }
+  }
+  /// The others keep their order.
+  void remove(size_t index) {
+    auto* const at = places_.data() + index;
+    std::move(at + 1, places_.data() + size_, at);
+    places_[--size_].reset();
+  }
+  T& operator[](size_t index) { return *places_[index]; }
+
+ private:
+  std::array<std::optional<T>, kObjects> places_;
+  size_t size_ = 0;
+};
+
 /// A handle out of those that exist; nullptr when there is none.
 template <class T>
-T* pick(std::vector<T>& objects, Input& in) {
+T* pick(Handles<T>& objects, Input& in) {
   const size_t index = in.below(kObjects);
-  return objects.empty() ? nullptr : &objects[index % objects.size()];
+  return objects.size() == 0 ? nullptr : &objects[index % objects.size()];
 }
 
 /// Either fine or refused in words.
@@ -73,16 +101,16 @@ class VerbsSession {
 
  private:
   template <class T>
-  void keep(std::vector<T>& objects, Result<T> made) {
+  void keep(Handles<T>& objects, Result<T> made) {
     check(made);
-    if (made && objects.size() < kObjects) {
-      objects.push_back(std::move(*made));
+    if (made) {
+      objects.add(std::move(*made));
     }
   }
   template <class T>
-  void drop(std::vector<T>& objects) {
-    if (!objects.empty()) {
-      objects.erase(objects.begin() + static_cast<ptrdiff_t>(in_.below(objects.size())));
+  void drop(Handles<T>& objects) {
+    if (objects.size() > 0) {
+      objects.remove(in_.below(objects.size()));
     }
   }
 
@@ -117,14 +145,14 @@ class VerbsSession {
   World& world_;
   verbs::Device& device_;
   Input& in_;
-  std::vector<verbs::Pd> pds_;
-  std::vector<verbs::Mr> mrs_;
-  std::vector<verbs::Mw> mws_;
-  std::vector<verbs::Cq> cqs_;
-  std::vector<verbs::CompChannel> channels_;
-  std::vector<verbs::Srq> srqs_;
-  std::vector<LiveQp> qps_;
-  std::vector<verbs::Ah> ahs_;
+  Handles<verbs::Pd> pds_;
+  Handles<verbs::Mr> mrs_;
+  Handles<verbs::Mw> mws_;
+  Handles<verbs::Cq> cqs_;
+  Handles<verbs::CompChannel> channels_;
+  Handles<verbs::Srq> srqs_;
+  Handles<LiveQp> qps_;
+  Handles<verbs::Ah> ahs_;
   std::array<ibv_sge, kSges> sge_{};
 };
 
