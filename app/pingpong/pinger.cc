@@ -163,7 +163,7 @@ void Pinger::note_round_trip(uint64_t number, app::Progress& progress) {
 /// Posts the line's next message, once there is a place for it.
 bool Pinger::send(Line& line) {
   uint32_t idle = 0;
-  while (line.poster.under_way() >= plan_.send_places()) {
+  while (line.poster.under_way() >= plan_.send_depth()) {
     if (!step(idle) || !take_sends(line)) {
       return false;
     }

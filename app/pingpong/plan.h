@@ -1,7 +1,7 @@
 // Plan: what both ends' loops have to know, and how they use memory: each lane has places to
 // receive into, then places to send from. One message is under way at a time, so that one place to
-// receive into is enough (READs come from two in turn); sent messages have several, since a buffer
-// stays the device's until its completion has been polled.
+// receive into is enough (READs come from two in turn); messages that differ from each other are
+// sent from several, since a buffer stays the device's until its completion has been polled.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -35,8 +35,10 @@ struct Plan {
   /// Messages may be lost. Each end then sends its last one again until the next one has come, and
   /// numbers tell those apart that come twice.
   bool repeats() const { return transport != app::Transport::rc && !stock; }
-  /// Few when they are large.
-  uint64_t send_places() const { return size <= 65536 ? 16 : 2; }
+  /// Messages whose completion has not been polled. Few when they are large.
+  uint64_t send_depth() const { return size <= 65536 ? 16 : 2; }
+  /// Messages that are all alike share a place, which stays in the cache.
+  uint64_t send_places() const { return validate || watches_memory() ? send_depth() : 1; }
   /// Bytes of memory of a lane.
   uint64_t memory() const { return (kReceivePlaces + send_places()) * stride(); }
   /// Only the client works; the server's engine answers.
@@ -64,7 +66,7 @@ inline app::Messages Plan::messages(uint64_t total) const {
                          .own_offset = kReceivePlaces * stride(),
                          .own_places = send_places(),
                          .total = total,
-                         .signal_every = stock ? 1 : static_cast<uint32_t>(send_places() / 2),
+                         .signal_every = stock ? 1 : static_cast<uint32_t>(send_depth() / 2),
                          .numbered = repeats(),
                          .fill = validate && !stock,
                          .marked = watches_memory(),

@@ -21,17 +21,21 @@ constexpr uint32_t kPortNumber = 1;
 // or went; on a CPU of its own that costs nothing that could be measured.
 constexpr uint32_t kTurnsBeforeYield = 2048;
 // A helper that has had nothing to do for long (a program that waits for its user) sleeps between
-// turns, and looks so often whether the application has ceased to poll.
+// turns.
 constexpr uint32_t kTurnsBeforeSleep = 20 * kTurnsBeforeYield;
-constexpr auto kNap = std::chrono::microseconds(50);
+
+void sleep(Duration time) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(time.ns));
+}
 
 }  // namespace
 
 void Driver::poll() {
   if (assisted_) {
     if (try_own()) {
-      polled_.store(true, std::memory_order_relaxed);
+      const Instant before = last_turn_;
       const bool moved = turn();
+      pace_.note_poll(last_turn_ - before);
       quiet_polls_ = moved ? 0 : quiet_polls_ + 1;
       const bool yields = quiet_polls_ % kTurnsBeforeYield == kTurnsBeforeYield - 1;
       disown();
@@ -170,8 +174,8 @@ Status Driver::start_helper(std::function<void()> on_start) {
 void Driver::help() {
   uint32_t quiet = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (polled_.exchange(false, std::memory_order_relaxed)) {
-      std::this_thread::sleep_for(kNap);
+    if (const Duration nap = pace_.nap(); nap.ns > 0) {
+      sleep(nap);
       continue;
     }
     bool moved = false;
@@ -186,7 +190,7 @@ void Driver::help() {
 
 void Driver::rest(uint32_t quiet_turns) {
   if (quiet_turns >= kTurnsBeforeSleep) {
-    std::this_thread::sleep_for(kNap);
+    sleep(HelperPace::kShortest);
   } else if (quiet_turns > 0 && quiet_turns % kTurnsBeforeYield == 0) {
     sched_yield();
   }

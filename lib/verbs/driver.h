@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "events.h"
+#include "helper_pace.h"
 #include "inspect.h"
 
 namespace roce::verbs {
@@ -88,8 +89,8 @@ class Driver {
   // Assisted: whoever sets `owned_` is the engine's thread until it clears it again.
   bool assisted_ = false;
   std::atomic<bool> owned_{false};
-  uint32_t quiet_polls_ = 0;         // the owner's
-  std::atomic<bool> polled_{false};  // by an application's thread since the helper last looked
+  uint32_t quiet_polls_ = 0;  // the owner's
+  HelperPace pace_;
   // One control call at a time: rare, and its caller waits anyway.
   std::mutex callers_;
   std::mutex mutex_;

@@ -1,6 +1,8 @@
 // Engine threads: two devices, each polled by a thread of its own, driven from this one through the
 // rings, the bell and the mailbox. Runs under TSan as well.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sys/resource.h>
+
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -29,16 +31,18 @@ Gid address_of(int side) {
   return Gid::from(Ipv4Address{{192, 0, 2, static_cast<uint8_t>(side + 1)}});
 }
 
-/// A device with one queue pair; its engine runs on a thread from the start.
+enum class Drive : uint8_t { thread, assisted };
+
+/// A device with one queue pair; its engine runs, or is helped, from the start.
 struct End {
-  End(Port& port, const Port& peer, int side, verbs::Clock& clock) {
+  End(Port& port, const Port& peer, int side, verbs::Clock& clock, Drive drive = Drive::thread) {
     EngineConfig config;
     config.tables = {.max_qp = 16, .max_mr = 16, .max_cq = 16, .max_pd = 16};
     config.addresses.mac = port.info().mac;
     EXPECT_TRUE(config.addresses.add(address_of(side), 24));
     config.static_neighbours.emplace_back(address_of(1 - side), peer.info().mac);
     device = std::move(*verbs::Device::create(port, clock, config, {}));
-    EXPECT_TRUE(device->start_thread(-1));
+    EXPECT_TRUE(drive == Drive::thread ? device->start_thread(-1) : device->start_helper());
     pd.emplace(*device->alloc_pd());
     cq.emplace(*device->create_cq(256));
     mr.emplace(*device->reg_mr(*pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE));
@@ -165,6 +169,53 @@ TEST(EngineThreads, AQueuePairIsDestroyedUnderTraffic) {
   const Status again = a.device->start_thread(-1);
   EXPECT_EQ(again.error().code, EBUSY);
   EXPECT_EQ(again.error().reason, "an engine thread is running already");
+}
+
+/// Polls without a pause for so long.
+void poll_for(verbs::Device& device, std::chrono::milliseconds time) {
+  for (const auto end = steady_clock::now() + time; steady_clock::now() < end;) {
+    device.poll();
+  }
+}
+
+rusage used() {
+  rusage so_far{};
+  getrusage(RUSAGE_SELF, &so_far);
+  return so_far;
+}
+
+TEST(AssistedEngine, TheHelperHardlyWakesWhileTheApplicationPolls) {
+  ThreadedLoopbackLink link;
+  SteadyClock clock;
+  const End end(link.a(), link.b(), 0, clock, Drive::assisted);
+  constexpr std::chrono::milliseconds kTime{200};
+  const rusage before = used();
+  poll_for(*end.device, kTime);
+  const rusage after = used();
+  // One look a millisecond; a look every 50 us would be a few thousand. When another program has
+  // taken the CPU away from the polling, the helper rightly does more.
+  const long taken_away = after.ru_nivcsw - before.ru_nivcsw;
+  EXPECT_LE(after.ru_nvcsw - before.ru_nvcsw, 2 * kTime.count() + 20 * taken_away);
+}
+
+TEST(AssistedEngine, TheHelperTakesOverWhenTheApplicationCeasesToPoll) {
+  ThreadedLoopbackLink link;
+  SteadyClock clock;
+  End a(link.a(), link.b(), 0, clock);
+  End b(link.b(), link.a(), 1, clock, Drive::assisted);
+  a.connect(b, 1);
+  b.connect(a, 0);
+  ASSERT_EQ(b.recv(0), 0);
+  poll_for(*b.device, std::chrono::milliseconds(20));
+  ASSERT_EQ(a.send(0), 0);
+  ibv_wc wc{};
+  const auto give_up = steady_clock::now() + std::chrono::seconds(60);
+  while (a.cq->poll({&wc, 1}) == 0 && steady_clock::now() < give_up) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(wc.wr_id, 0u);
+  EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(wc.qp_num, a.qp->qpn());
 }
 
 }  // namespace
