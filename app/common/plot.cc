@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/plot.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -24,6 +25,12 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
+/// So few that gnuplot would number what lies between them.
+bool few_rounds(const Plot& plot) {
+  return std::all_of(plot.curves.begin(), plot.curves.end(),
+                     [](const Curve& curve) { return curve.points.size() <= 12; });
+}
+
 }  // namespace
 
 Curve percentile_curve(const std::string& name, const Histogram& times, int divisor) {
@@ -38,10 +45,10 @@ Curve percentile_curve(const std::string& name, const Histogram& times, int divi
 std::string gnuplot_script(const Plot& plot, const std::string& file) {
   const bool png = file.ends_with(".png");
   std::string script = fmt::format(
-      "set terminal {} size 800,500\nset output {}\nset title {} noenhanced\n"
+      "set terminal {} size {},500\nset output {}\nset title {} noenhanced\n"
       "set xlabel {}\nset ylabel {}\nset grid\nset key top left noenhanced\nset yrange [0:*]\n",
-      png ? "pngcairo" : "svg background 'white'", quoted(file), quoted(plot.title),
-      quoted(plot.x_label), quoted(plot.y_label));
+      png ? "pngcairo" : "svg background 'white'", plot.rounds ? 1100 : 800, quoted(file),
+      quoted(plot.title), quoted(plot.x_label), quoted(plot.y_label));
   if (plot.sizes) {
     script += "set logscale x 2\nset format x '%.0b%B'\n";
   }
@@ -51,6 +58,10 @@ std::string gnuplot_script(const Plot& plot, const std::string& file) {
         "set logscale x 10\nset xrange [100:0.0005] reverse\n"
         "set xtics ('0 %%' 100, '50 %%' 50, '90 %%' 10, '99 %%' 1, '99.9 %%' 0.1, "
         "'99.99 %%' 0.01, '99.999 %%' 0.001)\n";  // labels are formats
+  }
+  if (plot.rounds) {
+    script += "set key outside right top samplen 2\n";
+    script += few_rounds(plot) ? "set xtics 1\n" : "set format x '%.0f'\n";
   }
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     script += fmt::format("$data{} << EOD\n", i);

@@ -19,8 +19,9 @@ struct Plot {
   std::string title;
   std::string x_label;  ///< with the unit
   std::string y_label;
-  bool sizes = false;  ///< x is bytes: powers of two
-  bool nines = false;  ///< x is a percentile: room for the high ones
+  bool sizes = false;   ///< x is bytes: powers of two
+  bool nines = false;   ///< x is a percentile: room for the high ones
+  bool rounds = false;  ///< x counts something; there may be many curves
   std::vector<Curve> curves;
 };
 

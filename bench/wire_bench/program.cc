@@ -41,6 +41,7 @@ struct Options {
   uint32_t phase_ms = 400;
   std::string slices = "median";
   std::string json;
+  std::string plot;
   std::string config_file;
   std::vector<std::string> settings;
   std::vector<std::string> only;
@@ -95,6 +96,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
       ->check(CLI::IsMember({"median", "p90"}))
       ->type_name("WORD");
   cli.add_option("--json", options.json, "write the results here as JSON; - is stdout")
+      ->type_name("FILE");
+  cli.add_option("--plot", options.plot,
+                 "draw the ratios, round by round, into this *.svg or *.png, by gnuplot")
       ->type_name("FILE");
   cli.add_option("--config", options.config_file, "configuration of both ends")->type_name("FILE");
   cli.add_option("--set", options.settings, "one setting of both ends, as in the file")
@@ -198,6 +202,11 @@ int run(const Options& options) {
   }
   if (!options.json.empty()) {
     if (auto s = app::write_json(json_of(*results), options.json); !s) {
+      return report(s.error());
+    }
+  }
+  if (!options.plot.empty()) {
+    if (auto s = app::draw(plot_of(*results), options.plot); !s) {
       return report(s.error());
     }
   }

@@ -3,6 +3,7 @@
 #include "wire_bench/results.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -129,6 +130,25 @@ nlohmann::ordered_json json_of(const Results& results) {
   json["retransmitted"] = results.retransmitted;
   json["odd_frames"] = results.odd_frames;
   return json;
+}
+
+app::Plot plot_of(const Results& results) {
+  app::Plot plot{.title = "uroce and the bare wire, round by round",
+                 .x_label = "round",
+                 .y_label = "uroce over the bare wire",
+                 .rounds = true,
+                 .curves = {}};
+  for (const Figure& f : results.figures) {
+    app::Curve curve{f.what, {}};
+    const auto ratios = f.ratios(Way::raw);
+    for (size_t i = 0; i < ratios.size(); ++i) {
+      curve.points.emplace_back(static_cast<double>(i + 1), ratios[i]);
+    }
+    if (!curve.points.empty()) {
+      plot.curves.push_back(std::move(curve));
+    }
+  }
+  return plot;
 }
 
 }  // namespace uroce::wire_bench

@@ -11,6 +11,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "common/plot.h"
+
 namespace uroce::wire_bench {
 
 /// Who moves the bytes.
@@ -70,5 +72,8 @@ std::string table(const Results& results);
 /// rounds, spread, lost_time, pass}], ...}. All are medians over the rounds but spread, the least
 /// and the greatest ratio_raw. id and pass are null where there is no goal.
 nlohmann::ordered_json json_of(const Results& results);
+
+/// ratio_raw of each figure over the rounds, without the void ones.
+app::Plot plot_of(const Results& results);
 
 }  // namespace uroce::wire_bench

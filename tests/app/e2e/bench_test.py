@@ -8,7 +8,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 from harness import ROOT, SKIPPED
 
@@ -41,6 +43,19 @@ class WireBench(unittest.TestCase):
             self.assertIn(row["pass"], (True, False, None))
             self.assertEqual(set(row["lost_time"]), {"a", "b"})
 
+    def test_plot(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = Path(folder, "ratios.svg")
+            done = ended(WIRE_BENCH, "--rounds", "2", "--phase-ms", "20", "--only", "LAT8",
+                         "--plot", picture)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            drawn = picture.read_text("utf-8")
+        for words in ("8 B there and back", "99th percentile", "round", "bare wire"):
+            self.assertIn(words, drawn)
+        done = ended(WIRE_BENCH, "--rounds", "1", "--phase-ms", "20", "--only", "W64", "--plot", "x.gif")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("must end in .svg or .png", done.stderr)
+
     def test_unknown_figure_is_refused(self):
         done = ended(WIRE_BENCH, "--only", "W65")
         self.assertEqual(done.returncode, 2)
@@ -61,6 +76,33 @@ class Script(unittest.TestCase):
         self.refused(["--against", "usb"], "'usb'")
         self.refused(["--peers", "--port", "memif"], "exclude")
         self.refused(["--peers", "--against", "memif"], "exclude")
+        self.refused(["--counts", "--peers"], "--counts excludes")
+        self.refused(["--counts", "--port", "memif"], "--counts excludes")
+
+
+class Counts(unittest.TestCase):
+    def test_the_data_path_allocates_nothing_and_enters_the_kernel_never(self):
+        for name, packets_an_ack in (("W64", 32), ("S64", 32), ("W1M", 64), ("S1M", 64), ("R1M", None)):
+            done = ended(ROOT / "build/bench/message_costs", name, "64", "strict")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            counted = json.loads(done.stdout)
+            self.assertEqual((counted["allocations"], counted["strict"]), (0, True), name)
+            if packets_an_ack:
+                self.assertEqual(counted["sent"] / counted["answered"], packets_an_ack, name)
+
+    def test_a_row_has_instructions_and_lines(self):
+        done = ended(ROOT / "bench/counts.py", "--only", "W64", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row, = json.loads(done.stdout)["results"]
+        # Far above and below what it is (docs/performance.md), but not a message more or less.
+        self.assertTrue(1000 < row["instructions"] < 4000, row)
+        self.assertTrue(1 < row["lines"] < 40, row)
+        self.assertTrue(row["pass"])
+
+    def test_arguments(self):
+        done = ended(ROOT / "bench/counts.py", "--only", "W65")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("W65", done.stderr)
 
 
 class Contest(unittest.TestCase):
