@@ -95,6 +95,7 @@ Status Cq::arm(bool solicited_only) {
     return failure(EINVAL, "the completion queue has no channel; create it with one");
   }
   state_->queue.arm(solicited_only);
+  state_->device->driver.expect_wait();
   return {};
 }
 

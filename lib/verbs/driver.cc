@@ -24,10 +24,6 @@ constexpr uint32_t kTurnsBeforeYield = 2048;
 // turns.
 constexpr uint32_t kTurnsBeforeSleep = 20 * kTurnsBeforeYield;
 
-void sleep(Duration time) {
-  std::this_thread::sleep_for(std::chrono::nanoseconds(time.ns));
-}
-
 }  // namespace
 
 void Driver::poll() {
@@ -175,7 +171,7 @@ void Driver::help() {
   uint32_t quiet = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
     if (const Duration nap = pace_.nap(); nap.ns > 0) {
-      sleep(nap);
+      pace_.sleep(nap);
       continue;
     }
     bool moved = false;
@@ -190,7 +186,7 @@ void Driver::help() {
 
 void Driver::rest(uint32_t quiet_turns) {
   if (quiet_turns >= kTurnsBeforeSleep) {
-    sleep(HelperPace::kShortest);
+    pace_.sleep(HelperPace::kShortest);
   } else if (quiet_turns > 0 && quiet_turns % kTurnsBeforeYield == 0) {
     sched_yield();
   }

@@ -51,6 +51,14 @@ class Driver {
   uint64_t turns() const { return turns_; }
   uint64_t busy_ns() const { return busy_ns_; }
 
+  /// The application is about to wait for an event: assisted, the helper takes over at once.
+  /// Thread: any.
+  void expect_wait() {
+    if (assisted_) {
+      pace_.note_wait();
+    }
+  }
+
   /// Passes on what the engine has noted. Thread: the engine's.
   void collect_events();
 
