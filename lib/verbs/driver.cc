@@ -29,9 +29,8 @@ constexpr uint32_t kTurnsBeforeSleep = 20 * kTurnsBeforeYield;
 void Driver::poll() {
   if (assisted_) {
     if (try_own()) {
-      const Instant before = last_turn_;
       const bool moved = turn();
-      pace_.note_poll(last_turn_ - before);
+      pace_.note_poll(last_turn_);
       quiet_polls_ = moved ? 0 : quiet_polls_ + 1;
       const bool yields = quiet_polls_ % kTurnsBeforeYield == kTurnsBeforeYield - 1;
       disown();
@@ -170,7 +169,8 @@ Status Driver::start_helper(std::function<void()> on_start) {
 void Driver::help() {
   uint32_t quiet = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (const Duration nap = pace_.nap(); nap.ns > 0) {
+    if (const Duration nap = pace_.nap(clock_); nap.ns > 0) {
+      quiet = 0;
       pace_.sleep(nap);
       continue;
     }
@@ -180,16 +180,21 @@ void Driver::help() {
       disown();
     }
     quiet = moved ? 0 : std::min(quiet + 1, kTurnsBeforeSleep);
-    rest(quiet);
+    if (rest(quiet)) {
+      quiet = 0;
+    }
   }
 }
 
-void Driver::rest(uint32_t quiet_turns) {
+/// True when somebody has woken it.
+bool Driver::rest(uint32_t quiet_turns) {
   if (quiet_turns >= kTurnsBeforeSleep) {
-    pace_.sleep(HelperPace::kShortest);
-  } else if (quiet_turns > 0 && quiet_turns % kTurnsBeforeYield == 0) {
+    return pace_.sleep(HelperPace::kShortest);
+  }
+  if (quiet_turns > 0 && quiet_turns % kTurnsBeforeYield == 0) {
     sched_yield();
   }
+  return false;
 }
 
 void Driver::stop_thread() {

@@ -75,7 +75,7 @@ class Driver {
   void watch_link();
   void loop();
   void help();
-  void rest(uint32_t quiet_turns);
+  bool rest(uint32_t quiet_turns);
   bool try_own() { return !owned_.exchange(true, std::memory_order_acquire); }
   void own();
   void disown() { owned_.store(false, std::memory_order_release); }

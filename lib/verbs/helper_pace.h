@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
-#include <semaphore>
+#include <mutex>
 
 #include "base/time.h"
 
@@ -18,58 +19,62 @@ namespace roce::verbs {
 class HelperPace {
  public:
   static constexpr Duration kShortest = Duration::from_us(50);
-  /// So long the peer of a program that has ceased to poll may wait for an answer.
+  /// So long the peer of a program that has ceased to poll may wait for an answer, and a little
+  /// more, in which a poll still counts as just now.
   static constexpr Duration kLongest = Duration::from_ms(1);
-  /// Time without a turn after which a program counts as one that pauses.
+  static constexpr Duration kJustNow = Duration::from_us(100);
+  /// Time between polls after which a program counts as one that pauses.
   static constexpr Duration kPause = Duration::from_us(200);
   /// Who waits for events polls once more after arming, and some times after waking.
   static constexpr uint32_t kFewPolls = 16;
 
-  /// The application has polled, so long after the turn before. Thread: the engine's.
-  void note_poll(Duration since_last_turn) {
+  /// The application polls. Thread: the engine's.
+  void note_poll(Instant now) {
     const uint32_t polls = polls_since_wait_.load(std::memory_order_relaxed);
     if (polls < kFewPolls) {
       polls_since_wait_.store(polls + 1, std::memory_order_relaxed);
       return;
     }
-    polled_.store(true, std::memory_order_relaxed);
-    if (since_last_turn > kPause) {
+    if (now - Instant{last_poll_.load(std::memory_order_relaxed)} > kPause) {
       paused_.store(true, std::memory_order_relaxed);
     }
+    last_poll_.store(now.ns, std::memory_order_relaxed);
   }
 
   /// The application will not poll for a while. Thread: any.
   void note_wait() {
     polls_since_wait_.store(0, std::memory_order_relaxed);
-    waits_ = true;
-    if (asleep_.exchange(false)) {
-      wake_.release();
+    {
+      const std::lock_guard lock(mutex_);
+      waits_ = true;
     }
+    woken_.notify_one();
   }
 
-  /// How long to sleep; zero: the engine is the helper's. Thread: the helper, as for sleep().
-  Duration nap() {
-    const bool polled = take(polled_);
-    if (take(waits_) || !polled) {
-      nap_ = kShortest;
+  /// How long to sleep; zero: the engine is the helper's. `clock` is only read after a poll.
+  /// Thread: the helper, as for sleep().
+  template <class Clock>
+  Duration nap(Clock& clock) {
+    const bool waits = take(waits_);
+    const uint64_t poll = last_poll_.load(std::memory_order_relaxed);
+    const bool polled = poll != seen_;
+    seen_ = poll;
+    if (waits || !polled || clock.now() - Instant{poll} > kJustNow) {
+      next_nap_ = kShortest;
       return {};
     }
     // One pause may be another program's doing, which had the CPU.
-    const bool paused = take(paused_);
-    nap_ = std::clamp(Duration::from_ns(paused ? nap_.ns / 2 : nap_.ns * 2), kShortest, kLongest);
-    return nap_;
+    const Duration nap = next_nap_;
+    next_nap_ =
+        std::clamp(Duration::from_ns(take(paused_) ? nap.ns / 2 : nap.ns * 2), kShortest, kLongest);
+    return nap;
   }
 
-  /// Returns early when the application is about to wait.
-  void sleep(Duration time) {
-    asleep_ = true;
-    // Who notes a wait from here on sees a sleeper; who did so before is seen here.
-    if (!waits_ && wake_.try_acquire_for(std::chrono::nanoseconds(time.ns))) {
-      return;
-    }
-    if (!asleep_.exchange(false)) {
-      wake_.acquire();  // it is on its way
-    }
+  /// True when it was ended by an application that is about to wait.
+  bool sleep(Duration time) {
+    std::unique_lock lock(mutex_);
+    return woken_.wait_for(lock, std::chrono::nanoseconds(time.ns),
+                           [this] { return waits_.load(); });
   }
 
  private:
@@ -77,12 +82,14 @@ class HelperPace {
   static bool take(std::atomic<bool>& flag) { return flag && flag.exchange(false); }
 
   std::atomic<uint32_t> polls_since_wait_{0};
-  std::atomic<bool> polled_{false};
+  std::atomic<uint64_t> last_poll_{0};
   std::atomic<bool> paused_{false};
-  std::atomic<bool> waits_{false};
-  std::atomic<bool> asleep_{false};
-  std::binary_semaphore wake_{0};
-  Duration nap_ = kShortest;  // the helper's
+  std::atomic<bool> waits_{false};  // set under the mutex
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  // The helper's.
+  uint64_t seen_ = 0;
+  Duration next_nap_ = kShortest;
 };
 
 }  // namespace roce::verbs

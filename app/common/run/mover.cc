@@ -15,7 +15,8 @@ constexpr int kPollsARest = 64;
 Mover::Mover(Rig& rig)
     : rig_(rig),
       endpoint_(rig.session().endpoint()),
-      drives_(endpoint_.config().engine.drive != roce::Drive::lcore) {}
+      drives_(endpoint_.config().engine.drive != roce::Drive::lcore),
+      sleeps_(endpoint_.config().engine.drive != roce::Drive::rtc) {}
 
 void Mover::arm() {
   for (Lane& lane : rig_.lanes()) {
@@ -41,7 +42,7 @@ void Mover::rest_for_event() {
     arm();  // what came before gives no event: the caller looks once more
     return;
   }
-  if (!drives_) {
+  if (sleeps_) {
     pollfd fd{rig_.channel()->fd(), POLLIN, 0};
     ::poll(&fd, 1, kSleepMs);
     take_event();

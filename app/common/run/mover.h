@@ -42,6 +42,7 @@ class Mover {
   Rig& rig_;
   roce::Endpoint& endpoint_;
   const bool drives_;
+  const bool sleeps_;  // while it rests: another thread drives the device
   bool armed_ = false;
 };
 
