@@ -104,7 +104,7 @@ std::optional<AsyncEvent> Device::take_async_event() {
     return event;
   }
   // What the engine has noted since its last turn.
-  state_->driver.run([this] { state_->driver.collect_events(); });
+  state_->driver.run([] {});
   return state_->events.take();
 }
 

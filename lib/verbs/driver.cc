@@ -81,16 +81,25 @@ void Driver::own() {
   }
 }
 
+/// Events are passed on before the caller goes on: what it does next may be to give up the queue
+/// pair that they are of.
+void Driver::execute(const std::function<void()>& f) {
+  f();
+  if (engine_.has_events()) {
+    collect_events();
+  }
+}
+
 void Driver::call(const std::function<void()>& f) {
   if (assisted_) {
     own();
-    f();
+    execute(f);
     disown();
     return;
   }
   const std::lock_guard one(callers_);
   if (!thread_.joinable()) {
-    f();
+    execute(f);
     return;
   }
   std::unique_lock lock(mutex_);
@@ -101,7 +110,7 @@ void Driver::call(const std::function<void()>& f) {
 
 void Driver::serve_call() {
   const std::lock_guard lock(mutex_);
-  (*call_)();
+  execute(*call_);
   call_ = nullptr;
   call_waiting_.store(false, std::memory_order_relaxed);
   done_.notify_one();

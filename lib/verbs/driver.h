@@ -35,7 +35,8 @@ class Driver {
   /// nothing while another thread is at it.
   void poll();
 
-  /// Calls `f` on the engine's thread, between two turns, and returns when it is done.
+  /// Calls `f` on the engine's thread, between two turns, and returns when it is done and what the
+  /// engine has noted is passed on.
   template <class F>
   void run(const F& f) {
     call(std::cref(f));  // what refers to `f` fits a std::function without an allocation
@@ -59,9 +60,6 @@ class Driver {
     }
   }
 
-  /// Passes on what the engine has noted. Thread: the engine's.
-  void collect_events();
-
   Status start_thread(int cpu, std::function<void()> on_start);
   Status start_helper(std::function<void()> on_start);
   void stop_thread();
@@ -70,8 +68,11 @@ class Driver {
 
  private:
   void call(const std::function<void()>& f);
+  void execute(const std::function<void()>& f);
   /// True when a frame came or went.
   bool turn();
+  /// Passes on what the engine has noted.
+  void collect_events();
   void watch_link();
   void loop();
   void help();

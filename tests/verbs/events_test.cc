@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "sim/rc_rig.h"
@@ -226,6 +228,28 @@ TEST(AsyncEvents, AnOverrunIsTheQueuesAndFatalToTheQueuePair) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->type, IBV_EVENT_QP_FATAL);
   EXPECT_EQ(second->object, rig.a.qp.qpn());
+}
+
+/// Found by uroce-sim, seed 425053: an overrun in the poll that is part of a resize, and then the
+/// queue pair went before the next poll.
+TEST(AsyncEvents, AnOverrunIsToldOfAlthoughTheQueuePairHasGone) {
+  RigOptions options;
+  options.cq_entries = 1;
+  RcRig rig(options);
+  for (uint64_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(rig.a.rdma(i, IBV_WR_RDMA_WRITE, 0, 10, rig.b, 0), 0);
+  }
+  rig.a.device.poll();
+  for (int i = 0; i < 64; ++i) {
+    rig.b.device.poll();  // an ACK may wait for some polls
+  }
+  ASSERT_TRUE(rig.a.cq.resize(8));
+  EXPECT_EQ(rig.a.qp.query().qp_state, IBV_QPS_ERR);
+  { const verbs::Qp gone = std::move(rig.a.qp); }
+  const auto event = rig.a.device.take_async_event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->type, IBV_EVENT_CQ_ERR);
+  EXPECT_EQ(event->object, rig.a.cq.handle());
 }
 
 /// A WRITE to a wrong key: an event of the responder's.
