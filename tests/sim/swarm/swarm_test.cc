@@ -86,7 +86,8 @@ TEST(Swarm, OverrunsAndCopiesForGroupsAreAmongTheSchedules) {
 
 /// Each found a defect, which docs/testing.md tells about.
 TEST(Swarm, SchedulesThatOnceFailed) {
-  for (const uint64_t seed : {236u, 3965u, 3966u, 4325u, 17325u, 18351u, 96984u, 113983u, 425053u}) {
+  for (const uint64_t seed :
+       {236u, 3965u, 3966u, 4325u, 17325u, 18351u, 96984u, 113983u, 425053u}) {
     Case c;
     c.seed = seed;
     EXPECT_EQ(run_apart(c), "") << "seed " << seed;
