@@ -1,5 +1,6 @@
 // Asynchronous events: the engine's event bits, one ibv event after the other.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -19,6 +20,11 @@ constexpr std::array<std::pair<uint8_t, ibv_event_type>, 6> kQpEventTypes = {{
     {kEventLastWqe, IBV_EVENT_QP_LAST_WQE_REACHED},
 }};
 
+bool is_of_qp(ibv_event_type type) {
+  return std::any_of(kQpEventTypes.begin(), kQpEventTypes.end(),
+                     [type](const auto& row) { return row.second == type; });
+}
+
 }  // namespace
 
 void EventQueue::add_qp(uint32_t qpn, QpQueues queues) {
@@ -29,6 +35,12 @@ void EventQueue::add_qp(uint32_t qpn, QpQueues queues) {
 void EventQueue::remove_qp(uint32_t qpn) {
   const std::lock_guard lock(mutex_);
   qps_.erase(qpn);
+  const size_t gone = std::erase_if(events_, [qpn](const AsyncEvent& event) {
+    return event.object == qpn && is_of_qp(event.type);
+  });
+  for (size_t i = 0; watched_ && i < gone; ++i) {
+    fd_.try_down();
+  }
 }
 
 void EventQueue::remove_cq(uint32_t handle) {

@@ -28,6 +28,7 @@ class EventQueue {
 
   /// Thread: any, for every method.
   void add_qp(uint32_t qpn, QpQueues queues);
+  /// Its events that nobody has taken go with it; an overrun is its queue's and stays.
   void remove_qp(uint32_t qpn);
   void remove_cq(uint32_t handle);
 
