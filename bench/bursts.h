@@ -64,8 +64,7 @@ class Bursts {
     uint32_t sent = 0;
     uint32_t received = 0;
     for (uint64_t polls = 0; sent < 1 || received < receives_; ++polls) {
-      sides_[0].device->poll();
-      sides_[1].device->poll();
+      poll_both();
       if (!take(sides_[0], sent) || !take(sides_[1], received) || polls > kMostPolls) {
         return false;
       }
