@@ -210,7 +210,7 @@ TEST(AsyncEvents, ADrainedSendQueueIsToldOfWhenAskedFor) {
   EXPECT_TRUE(rig.collect(2, 0));
 }
 
-/// More WRITEs posted at side a than its completion queue holds.
+/// Three WRITEs at side a, whose CQ has room for one.
 class Overrun : public testing::Test {
  protected:
   Overrun() {
