@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -71,11 +72,17 @@ Process::Process() {
 }
 
 /// Programs end when they have got what they wait for; their peer may not know yet that its last
-/// message has arrived.
+/// message has arrived. A child that was forked has a picture of the endpoint only: the threads,
+/// and the wire, are its parent's.
 Process::~Process() {
-  if (endpoint_ != nullptr) {
-    endpoint_->linger();
+  if (endpoint_ == nullptr) {
+    return;
   }
+  if (getpid() != opener_) {
+    static_cast<void>(endpoint_.release());
+    return;
+  }
+  endpoint_->linger();
 }
 
 Result<Config> Process::load() {
@@ -98,6 +105,7 @@ Status Process::open_at_any_side(const Config& config) {
     auto opened = Endpoint::open(chosen);
     if (opened) {
       endpoint_ = std::move(*opened);
+      opener_ = getpid();
       return {};
     }
     const int code = opened.error().code;

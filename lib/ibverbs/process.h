@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -72,6 +74,7 @@ class Process {
   std::mutex mutex_;
   ibv_device device_{};
   std::unique_ptr<Endpoint> endpoint_;
+  pid_t opener_ = 0;  // the process that opened it
 };
 
 }  // namespace roce::ibv

@@ -15,9 +15,9 @@ ROUNDS = 50
 
 
 class Threads(dropin.DropinTest):
-    def check(self, *options):
+    def check(self, *options, flags=()):
         run = (UROCE, "run", *options, "--")
-        client, _ = self.run_pair(THREADS, "-n", ROUNDS, run=run)
+        client, _ = self.run_pair(THREADS, "-n", ROUNDS, *flags, run=run)
         self.assertIn(f"{2 * 8 * ROUNDS} messages each way were whole", client.out)
 
     def test_threads_share_a_pair_and_have_their_own(self):
@@ -25,6 +25,9 @@ class Threads(dropin.DropinTest):
 
     def test_the_same_on_a_lossy_wire(self):
         self.check("--fault", "loss=1%,reorder=1%,seed=1")
+
+    def test_a_child_that_ends_takes_nothing_with_it(self):
+        self.check(flags=("-f",))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,13 @@
 // own; a second one of its kind does the same at the other end. Every byte that is sent, written
 // and read back is checked, that each message arrives once, and that each atomic is executed once.
 //
-//   verbs-threads [-p PORT] [-n ROUNDS] [-g GID_INDEX] [HOST]
+//   verbs-threads [-p PORT] [-n ROUNDS] [-g GID_INDEX] [-f] [HOST]
+//
+// With -f a child is forked first that ends at once, as a program's helper commands do.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -23,11 +28,12 @@ struct Options {
   std::string port = "18515";
   uint32_t rounds = 50;
   uint8_t gid_index = 1;
+  bool forks = false;
 };
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int o = 0; (o = getopt(argc, argv, "p:n:g:")) != -1;) {
+  for (int o = 0; (o = getopt(argc, argv, "p:n:g:f")) != -1;) {
     switch (o) {
       case 'p':
         options.port = optarg;
@@ -37,6 +43,9 @@ Options parse(int argc, char** argv) {
         break;
       case 'g':
         options.gid_index = static_cast<uint8_t>(std::strtoul(optarg, nullptr, 10));
+        break;
+      case 'f':
+        options.forks = true;
         break;
       default:
         std::_Exit(2);
@@ -52,10 +61,22 @@ Options parse(int argc, char** argv) {
   std::_Exit(1);
 }
 
+/// The child runs what the program and its libraries have left to be done at the end.
+void fork_a_child() {
+  const pid_t child = fork();
+  need(child >= 0, "fork");
+  if (child == 0) {
+    std::exit(0);
+  }
+  int status = 0;
+  need(waitpid(child, &status, 0) == child && status == 0, "the child");
+}
+
 class Threads {
  public:
   explicit Threads(const Options& options)
       : rounds_(options.rounds),
+        forks_(options.forks),
         side_(options.host != nullptr ? 1 : 0),
         pairs_(arena_, options.gid_index),
         seen_(size_t{kThreads} * rounds_),
@@ -64,6 +85,9 @@ class Threads {
   void run() {
     pairs_.meet(link_);
     link_.exchange(uint32_t{0});  // nobody sends to a pair that is not ready
+    if (forks_) {
+      fork_a_child();
+    }
     std::array<std::thread, kThreads> threads;
     for (uint32_t t = 0; t < kThreads; ++t) {
       threads[t] = std::thread([this, t] { work(t); });
@@ -219,6 +243,7 @@ class Threads {
   static constexpr uint64_t kSend = uint64_t{1} << 32;  // in a wr_id, with the thread
 
   uint32_t rounds_;
+  bool forks_;
   uint32_t side_;
   Arena arena_;
   Pairs pairs_;
