@@ -170,5 +170,13 @@ TEST(Eal, GivesAThreadCachesOfItsOwn) {
   EXPECT_NE(lcore, rte_lcore_id());
 }
 
+TEST(Eal, AThreadThatEndsMakesRoomForAnother) {
+  for (int i = 0; i < RTE_MAX_LCORE + 10; ++i) {
+    bool registered = false;
+    std::thread([&] { registered = register_port_thread(); }).join();
+    ASSERT_TRUE(registered) << i;
+  }
+}
+
 }  // namespace
 }  // namespace roce::test

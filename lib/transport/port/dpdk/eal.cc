@@ -252,6 +252,27 @@ void remove_runtime_directory(const fs::path& directory, const std::string& pref
   }
 }
 
+/// A thread's place among DPDK's, given back when the thread ends.
+class PortThread {
+ public:
+  PortThread() = default;
+  ~PortThread() {
+    if (registered_ && eal_state.load() == State::running) {
+      rte_thread_unregister();
+    }
+  }
+  PortThread(const PortThread&) = delete;
+  PortThread& operator=(const PortThread&) = delete;
+
+  bool register_once() {
+    registered_ = rte_thread_register() == 0;
+    return registered_;
+  }
+
+ private:
+  bool registered_ = false;
+};
+
 }  // namespace
 
 Status start_eal(const EalConfig& config) {
@@ -294,8 +315,9 @@ void stop_eal() {
 }
 
 bool register_port_thread() {
+  thread_local PortThread own;
   return eal_state.load() == State::running &&
-         (rte_lcore_id() != LCORE_ID_ANY || rte_thread_register() == 0);
+         (rte_lcore_id() != LCORE_ID_ANY || own.register_once());
 }
 
 Status add_device(const std::string& description) {

@@ -39,8 +39,8 @@ Status start_eal(const EalConfig& config);
 void stop_eal();
 
 /// Gives the calling thread buffer caches of its own. A thread other than start_eal()'s caller that
-/// drives a port works without, but pays for every buffer. Returns false when there is no slot
-/// left.
+/// drives a port works without, but pays for every buffer. The thread's end gives the slot back;
+/// returns false when there is none left.
 bool register_port_thread();
 
 /// Creates one more device while running: "net_af_packet0,iface=eth1". EAL must run.
