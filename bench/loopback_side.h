@@ -52,6 +52,31 @@ struct Extent {
   uint32_t held_packets = 0;   ///< engine.held_packets
 };
 
+/// RESET to RTS; the peer is the queue pair `dest` at `gid`.
+inline void connect(verbs::Device& device, verbs::Qp& qp, const Gid& gid, uint32_t dest) {
+  ibv_qp_attr attr{};
+  const auto change = [&qp, &attr](int mask) { ROCE_CHECK(qp.modify(attr, mask).has_value()); };
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = 1;
+  attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  change(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  attr.qp_state = IBV_QPS_RTR;
+  attr.path_mtu = IBV_MTU_4096;
+  attr.dest_qp_num = dest;
+  attr.max_dest_rd_atomic = attr.max_rd_atomic = kReads;
+  attr.ah_attr.is_global = 1;
+  attr.ah_attr.port_num = 1;
+  attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(device.default_gid_index());
+  std::memcpy(attr.ah_attr.grh.dgid.raw, gid.bytes.data(), gid.bytes.size());
+  change(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  attr.qp_state = IBV_QPS_RTS;
+  attr.timeout = 14;
+  attr.retry_cnt = attr.rnr_retry = 7;
+  change(IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+         IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
 /// Side 0 or 1 of a link. Create both before connecting. Thread: one at a time.
 class Side {
  public:
@@ -87,29 +112,7 @@ class Side {
 
   /// RESET to RTS; the peer is the queue pair `dest` of the other side.
   void connect(verbs::Qp& qp, uint32_t dest) const {
-    ibv_qp_attr attr{};
-    attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = 1;
-    attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-    change(qp, attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    attr.qp_state = IBV_QPS_RTR;
-    attr.path_mtu = IBV_MTU_4096;
-    attr.dest_qp_num = dest;
-    attr.max_dest_rd_atomic = attr.max_rd_atomic = kReads;
-    attr.ah_attr.is_global = 1;
-    attr.ah_attr.port_num = 1;
-    attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(device->default_gid_index());
-    const Gid gid = address_of(1 - side_);
-    std::memcpy(attr.ah_attr.grh.dgid.raw, gid.bytes.data(), gid.bytes.size());
-    change(qp, attr,
-           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    attr.qp_state = IBV_QPS_RTS;
-    attr.timeout = 14;
-    attr.retry_cnt = attr.rnr_retry = 7;
-    change(qp, attr,
-           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-               IBV_QP_MAX_QP_RD_ATOMIC);
+    bench::connect(*device, qp, address_of(1 - side_), dest);
   }
 
   std::vector<uint8_t> memory;
@@ -119,10 +122,6 @@ class Side {
   std::optional<verbs::Mr> mr;
 
  private:
-  static void change(verbs::Qp& qp, const ibv_qp_attr& attr, int mask) {
-    ROCE_CHECK(qp.modify(attr, mask).has_value());
-  }
-
   size_t side_;
   uint32_t depth_;
 };

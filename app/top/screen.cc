@@ -60,14 +60,20 @@ roce::Result<Sample> take_sample(Client& client, size_t most_qps) {
   const std::array questions = {std::pair<const char*, Json*>{"/roce/devices", &sample.device},
                                 std::pair<const char*, Json*>{"/roce/ports", &sample.port},
                                 std::pair<const char*, Json*>{"/roce/counters", &sample.counters},
-                                std::pair<const char*, Json*>{"/roce/drops", &sample.drops},
-                                std::pair<const char*, Json*>{"/roce/lcores", &sample.lcores}};
+                                std::pair<const char*, Json*>{"/roce/drops", &sample.drops}};
   for (const auto& [command, into] : questions) {
     auto answer = client.ask(command);
     if (!answer) {
       return tl::make_unexpected(answer.error());
     }
     *into = std::move(*answer);
+  }
+  for (uint64_t i = 0; i < std::max<uint64_t>(number(sample.device, "lcores"), 1); ++i) {
+    auto lcore = client.ask(fmt::format("/roce/lcores,{}", i));
+    if (!lcore) {
+      return tl::make_unexpected(lcore.error());
+    }
+    sample.lcores.push_back(std::move(*lcore));
   }
   auto list = client.ask("/roce/qps");
   if (!list) {
@@ -88,16 +94,20 @@ std::string show(const Client& client, const Sample& now, const Sample& before) 
   if (now.device.is_object() && now.device.contains("error")) {
     return fmt::format("process {}: {}\n", client.pid(), word(now.device, "error"));
   }
-  const double seconds =
-      static_cast<double>(number(now.lcores, "time_ns") - number(before.lcores, "time_ns")) / 1e9;
-  const double span = number(before.lcores, "time_ns") == 0 ? 0 : seconds;
+  const uint64_t then_ns = before.lcores.empty() ? 0 : number(before.lcores[0], "time_ns");
+  const uint64_t now_ns = now.lcores.empty() ? 0 : number(now.lcores[0], "time_ns");
+  const double span = then_ns == 0 ? 0 : static_cast<double>(now_ns - then_ns) / 1e9;
   std::string text =
       fmt::format("process {}  {} on {}, drive {}, link {}\n", client.pid(),
                   word(now.device, "name"), word(now.port, "name"), word(now.device, "drive"),
                   number(now.port, "link_up") != 0 ? "up" : "down");
-  text += fmt::format("  lcore CPU {}: {} % busy, {:.2f} M turns/s\n", number(now.lcores, "cpu"),
-                      number(now.lcores, "busy_percent_since_last_asked"),
-                      per_second(now.lcores, before.lcores, "turns", span) / 1e6);
+  for (size_t i = 0; i < now.lcores.size(); ++i) {
+    const Json& lcore = now.lcores[i];
+    const Json& old = i < before.lcores.size() ? before.lcores[i] : Json::object();
+    text += fmt::format("  lcore CPU {}: {} % busy, {:.2f} M turns/s\n", number(lcore, "cpu"),
+                        number(lcore, "busy_percent_since_last_asked"),
+                        per_second(lcore, old, "turns", span) / 1e6);
+  }
   text +=
       fmt::format("  packets/s: {:.0f} in, {:.0f} out; {:.0f} sent again; missed {}, refused {}\n",
                   per_second(now.counters, before.counters, "rcvd_packets", span),

@@ -17,7 +17,7 @@ struct Sample {
   Json port;
   Json counters;
   Json drops;
-  Json lcores;
+  std::vector<Json> lcores;
   std::vector<Json> qps;
   size_t all_qps = 0;  ///< there may be more than are asked about
 };

@@ -134,11 +134,11 @@ roce::RawConfig End::raw_config(const Command& command, const std::atomic<bool>*
 }
 
 Result<Reply> End::open() {
-  auto opened = roce::start_port(config_);
+  auto opened = roce::start_ports(config_);
   if (!opened) {
     return tl::make_unexpected(opened.error());
   }
-  port_ = std::move(*opened);
+  port_ = std::move(opened->front());
   clock_.emplace(roce::TscClock::from_eal());
   auto transport = Transport::create(*port_, *clock_, config_);
   if (!transport) {

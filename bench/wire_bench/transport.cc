@@ -41,7 +41,7 @@ tl::unexpected<roce::Error> pass_on(const roce::Error& error) {
 
 Result<std::unique_ptr<Transport>> Transport::create(roce::Port& port, LoopClock& clock,
                                                      const roce::Config& config) {
-  auto device = roce::create_device(config, port, clock);
+  auto device = roce::create_device(config, 0, port, clock);
   if (!device) {
     return pass_on(device.error());
   }

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "port/dpdk/dpdk_port.h"
 #include "port/dpdk/eal.h"
+#include "steering/steered_port.h"
 
 namespace roce {
 namespace {
@@ -39,6 +40,11 @@ DpdkPortConfig port_config(const Config& config, const DpdkArgs& args) {
   return port;
 }
 
+/// One ring, both ways.
+bool loops_back(const Config& config) {
+  return config.port.kind == PortKind::ring;
+}
+
 Status add_addresses(const AddressSettings& from, LocalAddresses& to) {
   if (from.ipv4) {
     if (Status s = to.add(Gid::from(from.ipv4->address), from.ipv4->length); !s) {
@@ -62,20 +68,39 @@ EalGuard::~EalGuard() {
   stop_eal();
 }
 
-Result<std::unique_ptr<Port>> start_port(const Config& config) {
+Result<std::vector<std::unique_ptr<Port>>> start_ports(const Config& config) {
   const DpdkArgs args = dpdk_args(config);
   if (const Status s = start_eal(eal_config(config, args)); !s) {
     return tl::make_unexpected(s.error());
   }
-  return open_dpdk_port(port_config(config, args));
+  const uint32_t lcores = config.engine.lcores;
+  std::vector<std::unique_ptr<Port>> ports;
+  if (lcores == 1) {
+    auto port = open_dpdk_port(port_config(config, args));
+    if (!port) {
+      return tl::make_unexpected(port.error());
+    }
+    ports.push_back(std::move(*port));
+    return ports;
+  }
+  auto queues = open_dpdk_queues(port_config(config, args), lcores);
+  if (!queues) {
+    return tl::make_unexpected(queues.error());
+  }
+  const auto steering = std::make_shared<Steering>(lcores, loops_back(config));
+  for (uint32_t i = 0; i < lcores; ++i) {
+    ports.push_back(std::make_unique<SteeredPort>(std::move((*queues)[i]), steering, i));
+  }
+  return ports;
 }
 
-Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, Port& port,
-                                                     verbs::Clock& clock) {
+Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, uint32_t lcore,
+                                                     Port& port, verbs::Clock& clock) {
   EngineConfig engine;
   engine.addresses.mac = port.info().mac;
   engine.held_packets = config.engine.held_packets;
-  engine.port_loops_back = config.port.kind == PortKind::ring;  // one ring, both ways
+  engine.port_loops_back = loops_back(config);
+  engine.place = {lcore, config.engine.lcores};
   if (Status s = add_addresses(config.address, engine.addresses); !s) {
     return tl::make_unexpected(s.error());
   }

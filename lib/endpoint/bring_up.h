@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "port/port.h"
@@ -21,13 +22,13 @@ class EalGuard {
   ~EalGuard();
 };
 
-/// Starts DPDK by the settings of eal.* and port.* and opens their port. Once a process; whoever
-/// calls it holds an EalGuard.
-Result<std::unique_ptr<Port>> start_port(const Config& config);
+/// Starts DPDK by the settings of eal.* and port.* and opens their port: one for each of
+/// engine.lcores, steered if there are several. Once a process; whoever calls it holds an EalGuard.
+Result<std::vector<std::unique_ptr<Port>>> start_ports(const Config& config);
 
-/// A device over `port` with the settings of address.* and engine.*; nothing drives it yet. `port`
-/// and `clock` must outlive it.
-Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, Port& port,
-                                                     verbs::Clock& clock);
+/// The device of the `lcore`-th engine over its port, with the settings of address.* and engine.*;
+/// nothing drives it yet. `port` and `clock` must outlive it.
+Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, uint32_t lcore,
+                                                     Port& port, verbs::Clock& clock);
 
 }  // namespace roce

@@ -101,14 +101,16 @@ Status check_buffers(const Config& config) {
                                place_of(config, "port.buffers"), port.buffers, port.rx_descriptors,
                                port.tx_descriptors, held, least));
   }
-  const uint64_t bytes = uint64_t{port.buffers} * 2 * buffer_bytes(config);
+  const uint64_t bytes = uint64_t{port.buffers} * 2 * buffer_bytes(config) * config.engine.lcores;
   const uint64_t memory = uint64_t{config.eal.memory_mb} << 20U;
   if (bytes > memory / 10 * 9) {
     return failure(
-        EINVAL, fmt::format("{} = {}: twice {} buffers of {} bytes take {} MiB; raise it to {} or "
-                            "lower port.buffers or port.mtu",
-                            place_of(config, "eal.memory_mb"), config.eal.memory_mb, port.buffers,
-                            buffer_bytes(config), bytes >> 20U, (bytes / 9 * 10 >> 20U) + 1));
+        EINVAL,
+        fmt::format("{} = {}: twice {} buffers of {} bytes for each of {} lcores take {} MiB; "
+                    "raise it to {} or lower port.buffers, port.mtu or engine.lcores",
+                    place_of(config, "eal.memory_mb"), config.eal.memory_mb, port.buffers,
+                    buffer_bytes(config), config.engine.lcores, bytes >> 20U,
+                    (bytes / 9 * 10 >> 20U) + 1));
   }
   return {};
 }
@@ -130,6 +132,12 @@ Status check_cpu(const Config& config, std::span<const uint32_t> cpus) {
                                "them",
                                place_of(config, "eal.cpu"), config.eal.cpu, fmt::join(cpus, ", ")));
   }
+  if (config.engine.drive == Drive::lcore && config.engine.lcores > cpus.size()) {
+    return failure(
+        EINVAL, fmt::format("{} = {}: drive \"lcore\" polls on a CPU for each, and this "
+                            "process may use {}; lower it or allow more CPUs",
+                            place_of(config, "engine.lcores"), config.engine.lcores, cpus.size()));
+  }
   return {};
 }
 
@@ -150,6 +158,16 @@ std::vector<uint32_t> allowed_cpus() {
     cpus.push_back(0);
   }
   return cpus;
+}
+
+std::vector<uint32_t> lcore_cpus(const Config& config, std::span<const uint32_t> cpus) {
+  const auto at = std::find(cpus.begin(), cpus.end(), config.eal.cpu);
+  const auto first = static_cast<size_t>(at - cpus.begin());
+  std::vector<uint32_t> chosen;
+  for (size_t i = 0; i < config.engine.lcores; ++i) {
+    chosen.push_back(cpus[(first + i) % cpus.size()]);
+  }
+  return chosen;
 }
 
 std::string default_socket_path() {

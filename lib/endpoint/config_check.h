@@ -18,6 +18,9 @@ inline constexpr size_t kMaxSocketPath = 107;
 /// CPUs this process may run on, ascending; never empty.
 std::vector<uint32_t> allowed_cpus();
 
+/// The CPUs of the engines with drive "lcore": from eal.cpu on, in the order of `cpus`, around.
+std::vector<uint32_t> lcore_cpus(const Config& config, std::span<const uint32_t> cpus);
+
 /// "$XDG_RUNTIME_DIR/uroce/wire.sock", or "/tmp/uroce-UID/wire.sock" without that variable.
 std::string default_socket_path();
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/limits.h"
 #include "config_value.h"
 #include "roce/config.h"
 
@@ -131,6 +132,12 @@ constexpr auto kKeys = std::to_array<ConfigKey>({
      .fallback = "rtc",
      .help = "who polls: the application (rtc), an lcore of the engine's own, or both (assisted)",
      .flag = "--drive"},
+    {.path = "engine.lcores",
+     .slot = SLOT(engine.lcores),
+     .fallback = "1",
+     .help = "engines, each with a device, a thread and a queue pair of the port of its own",
+     .low = 1,
+     .high = kMaxEngines},
     {.path = "engine.window_packets",
      .slot = SLOT(engine.window_packets),
      .fallback = "256",

@@ -31,15 +31,16 @@ uint32_t virtio_ring(const PortSettings& port) {
   return size;
 }
 
-DpdkArgs virtio_args(const PortSettings& port) {
+DpdkArgs virtio_args(const PortSettings& port, uint32_t queues) {
   if (port.side == Side::a) {
-    return one_vdev("net_vhost0", fmt::format(",iface={},queues=1", port.socket));
+    return one_vdev("net_vhost0", fmt::format(",iface={},queues={}", port.socket, queues));
   }
   // In-order and not mergeable are what DPDK's vector path asks for; a frame of the largest MTU
   // fits one buffer.
   return one_vdev("net_virtio_user0",
-                  fmt::format(",path={},queue_size={}{},mrg_rxbuf=0,in_order=1,vectorized=1",
-                              port.socket, virtio_ring(port), port.packed ? ",packed_vq=1" : ""));
+                  fmt::format(",path={},queue_size={}{}{},mrg_rxbuf=0,in_order=1,vectorized=1",
+                              port.socket, virtio_ring(port), port.packed ? ",packed_vq=1" : "",
+                              queues > 1 ? fmt::format(",queues={},cq=1", queues) : ""));
 }
 
 // memif names its ring size by its logarithm, 14 at most.
@@ -58,10 +59,11 @@ DpdkArgs memif_args(const PortSettings& port) {
                               memif_ring_log2(port)));
 }
 
-DpdkArgs packet_args(const PortSettings& port) {
+DpdkArgs packet_args(const PortSettings& port, uint32_t queues) {
   return one_vdev("net_af_packet0",
-                  fmt::format(",iface={},blocksz={},framesz={},framecnt={},qdisc_bypass=1",
-                              port.interface, kFrameBytes, kFrameBytes, kPacketFrames));
+                  fmt::format(",iface={},blocksz={},framesz={},framecnt={},qdisc_bypass=1{}",
+                              port.interface, kFrameBytes, kFrameBytes, kPacketFrames,
+                              queues > 1 ? fmt::format(",qpairs={}", queues) : ""));
 }
 
 }  // namespace
@@ -70,13 +72,17 @@ DpdkArgs dpdk_args(const Config& config) {
   const PortSettings& port = config.port;
   switch (port.kind) {
     case PortKind::virtio_user:
-      return virtio_args(port);
+      return virtio_args(port, config.engine.lcores);
     case PortKind::memif:
       return memif_args(port);
     case PortKind::af_packet:
-      return packet_args(port);
+      return packet_args(port, config.engine.lcores);
     case PortKind::af_xdp:
-      return one_vdev("net_af_xdp0", fmt::format(",iface={}", port.interface));
+      return one_vdev("net_af_xdp0",
+                      fmt::format(",iface={}{}", port.interface,
+                                  config.engine.lcores > 1
+                                      ? fmt::format(",queue_count={}", config.engine.lcores)
+                                      : ""));
     case PortKind::tap:
       return one_vdev("net_tap0", fmt::format(",iface={}", port.interface));
     case PortKind::ring:

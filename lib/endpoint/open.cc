@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sched.h>
 
+#include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <roce/endpoint.h>
 
+#include "base/check.h"
 #include "bring_up.h"
+#include "config_check.h"
 #include "dpdk_args.h"
 #include "port/dpdk/dpdk_clock.h"
 #include "port/dpdk/eal.h"
@@ -37,6 +43,14 @@ uint64_t wall_clock_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
+/// The file of the `lcore`-th engine: its number is put before the extension, but for the first.
+std::string file_of(const std::string& file, size_t lcore) {
+  const std::filesystem::path path(file);
+  return lcore == 0 ? file
+                    : (path.parent_path() / path.stem()).string() + "-" + std::to_string(lcore) +
+                          path.extension().string();
+}
+
 /// A capture of `port`: classic pcap where the file's name asks for it.
 Result<std::unique_ptr<Port>> recorded(std::unique_ptr<Port> port, const std::string& file,
                                        uint64_t wall_at_zero) {
@@ -57,68 +71,82 @@ struct Endpoint::State {
   std::optional<WireSocket> socket;  // outermost: its path is free again after the port has closed
   EalGuard eal;
   std::unique_ptr<DeviceClock> clock;
-  std::unique_ptr<Port> port;
-  FaultyPort* faulty = nullptr;  // inside `port`
-  std::unique_ptr<verbs::Device> device;
-  std::unique_ptr<Telemetry> telemetry;  // asks the device
+  // One of each for every engine; all devices go before the first port does.
+  std::vector<std::unique_ptr<Port>> ports;
+  std::vector<FaultyPort*> faulty;  // inside `ports`
+  std::vector<std::unique_ptr<verbs::Device>> devices;
+  std::unique_ptr<Telemetry> telemetry;  // asks the devices
 
-  Status open_port();
-  Status wrap(Result<std::unique_ptr<Port>> wrapped);
-  Status open_device();
+  Status open_ports();
+  Status wrap_port(size_t lcore, uint64_t wall_at_zero);
+  Status open_device(size_t lcore, uint32_t cpu);
 };
 
-Status Endpoint::State::wrap(Result<std::unique_ptr<Port>> wrapped) {
-  if (!wrapped) {
-    return pass_on(wrapped.error());
-  }
-  port = std::move(*wrapped);
-  return {};
-}
-
-Status Endpoint::State::open_port() {
-  Result<std::unique_ptr<Port>> opened = start_port(config);
+Status Endpoint::State::open_ports() {
+  auto opened = start_ports(config);
   if (!opened) {
     return pass_on(opened.error());
   }
-  port = std::move(*opened);
+  ports = std::move(*opened);
   clock = std::make_unique<DeviceClock>(TscClock::from_eal());
   const uint64_t wall_at_zero = wall_clock_ns() - clock->now().ns;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (Status s = wrap_port(i, wall_at_zero); !s) {
+      return s;
+    }
+  }
+  return {};
+}
+
+Status Endpoint::State::wrap_port(size_t lcore, uint64_t wall_at_zero) {
+  std::unique_ptr<Port>& port = ports[lcore];
+  const auto wrap = [&port](Result<std::unique_ptr<Port>> wrapped) -> Status {
+    if (!wrapped) {
+      return pass_on(wrapped.error());
+    }
+    port = std::move(*wrapped);
+    return {};
+  };
   if (!config.wrap.capture.empty()) {
-    if (Status s = wrap(recorded(std::move(port), config.wrap.capture, wall_at_zero)); !s) {
+    if (Status s =
+            wrap(recorded(std::move(port), file_of(config.wrap.capture, lcore), wall_at_zero));
+        !s) {
       return s;
     }
   }
   if (!config.wrap.flight_recorder.empty()) {
-    if (Status s = wrap(RecorderPort::open(std::move(port), config.wrap.flight_recorder,
-                                           RecorderPort::Mode::flight, wall_at_zero));
+    if (Status s =
+            wrap(RecorderPort::open(std::move(port), file_of(config.wrap.flight_recorder, lcore),
+                                    RecorderPort::Mode::flight, wall_at_zero));
         !s) {
       return s;
     }
   }
   if (!config.wrap.fault.empty()) {
-    const Result<FaultConfig> faults = parse_faults(config.wrap.fault);
+    Result<FaultConfig> faults = parse_faults(config.wrap.fault);
     if (!faults) {
       return pass_on(faults.error());
     }
+    faults->seed += lcore;
     auto wrapped = std::make_unique<FaultyPort>(std::move(port), *faults);
-    faulty = wrapped.get();
+    faulty.push_back(wrapped.get());
     port = std::move(wrapped);
   }
   return {};
 }
 
-Status Endpoint::State::open_device() {
-  auto created = create_device(config, *port, *clock);
+Status Endpoint::State::open_device(size_t lcore, uint32_t cpu) {
+  auto created = create_device(config, static_cast<uint32_t>(lcore), *ports[lcore], *clock);
   if (!created) {
     return pass_on(created.error());
   }
-  device = std::move(*created);
+  devices.push_back(std::move(*created));
   if (config.engine.drive == Drive::lcore) {
-    return device->start_thread(static_cast<int>(config.eal.cpu),
-                                [] { static_cast<void>(register_port_thread()); });
+    return devices.back()->start_thread(static_cast<int>(cpu),
+                                        [] { static_cast<void>(register_port_thread()); });
   }
   if (config.engine.drive == Drive::assisted) {
-    return device->start_helper([] { static_cast<void>(register_port_thread()); });
+    return devices.back()->start_helper([] { static_cast<void>(register_port_thread()); });
   }
   return {};
 }
@@ -146,13 +174,20 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const Config& config) {
       return pass_on(s.error());
     }
   }
-  if (const Status s = state->open_port(); !s) {
+  const std::vector<uint32_t> cpus = lcore_cpus(config, allowed_cpus());  // DPDK may narrow them
+  if (const Status s = state->open_ports(); !s) {
     return pass_on(s.error());
   }
-  if (const Status s = state->open_device(); !s) {
-    return pass_on(s.error());
+  for (size_t i = 0; i < state->ports.size(); ++i) {
+    if (const Status s = state->open_device(i, cpus[i]); !s) {
+      return pass_on(s.error());
+    }
   }
-  auto telemetry = Telemetry::start(config, *state->device);
+  std::vector<const verbs::Device*> devices;
+  for (const auto& device : state->devices) {
+    devices.push_back(device.get());
+  }
+  auto telemetry = Telemetry::start(config, std::move(devices));
   if (!telemetry) {
     return pass_on(telemetry.error());
   }
@@ -160,28 +195,41 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const Config& config) {
   return std::unique_ptr<Endpoint>(new Endpoint(std::move(state)));
 }
 
-verbs::Device& Endpoint::device() {
-  return *state_->device;
+verbs::Device& Endpoint::device(size_t lcore) {
+  ROCE_CHECK(lcore < state_->devices.size());
+  return *state_->devices[lcore];
+}
+size_t Endpoint::lcores() const {
+  return state_->devices.size();
 }
 const Config& Endpoint::config() const {
   return state_->config;
 }
 
 void Endpoint::poll() {
-  if (state_->config.engine.drive != Drive::lcore) {
-    state_->device->poll();
-  } else {
+  if (state_->config.engine.drive == Drive::lcore) {
     sched_yield();
+    return;
+  }
+  for (const auto& device : state_->devices) {
+    device->poll();
   }
 }
 
+bool Endpoint::register_thread() {
+  return register_port_thread();
+}
+
 bool Endpoint::link_up() {
-  return state_->device->link_up();
+  return device().link_up();
 }
 
 void Endpoint::linger() {
   constexpr timespec kNap{0, 500'000};
-  const Instant until = state_->device->peers_may_ask_until();
+  Instant until;
+  for (const auto& device : state_->devices) {
+    until = std::max(until, device->peers_may_ask_until());
+  }
   while (now() < until && link_up()) {
     if (state_->config.engine.drive == Drive::rtc) {
       poll();
@@ -193,9 +241,13 @@ void Endpoint::linger() {
 
 FaultSummary Endpoint::faults() const {
   FaultSummary summary;
-  if (state_->faulty != nullptr) {
-    const FaultCounters& c = state_->faulty->counters();
-    summary = {c.lost, c.duplicated, c.corrupted, c.reordered, c.delayed};
+  for (const FaultyPort* port : state_->faulty) {
+    const FaultCounters& c = port->counters();
+    summary.lost += c.lost;
+    summary.duplicated += c.duplicated;
+    summary.corrupted += c.corrupted;
+    summary.reordered += c.reordered;
+    summary.delayed += c.delayed;
   }
   return summary;
 }

@@ -32,7 +32,9 @@ constexpr std::array kCommands = {
     TelemetryCommand{"/roce/mrs", "Memory regions by key: bytes. Takes no parameters"},
     TelemetryCommand{"/roce/counters", "What happened to packets. Takes no parameters"},
     TelemetryCommand{"/roce/drops", "Dropped packets by reason. Takes no parameters"},
-    TelemetryCommand{"/roce/lcores", "The CPU that polls, and its busy share. Takes no parameters"},
+    TelemetryCommand{
+        "/roce/lcores",
+        "The CPU of an engine, and its busy share. Parameters: its number, or none: 0"},
 };
 
 void add_counters(Entries& entries, const QpCounters& c) {
@@ -80,13 +82,15 @@ Entries port(const verbs::Snapshot& s, const PortInfo& info) {
           {"tx_frames", s.port.tx_frames},
           {"rx_missed", s.port.rx_missed},
           {"tx_refused", s.port.tx_refused},
-          {"alloc_failed", s.port.alloc_failed}};
+          {"alloc_failed", s.port.alloc_failed},
+          {"rx_handed_over", s.port.rx_handed_over}};
 }
 
 Entries device(const verbs::Snapshot& s, const Config& config) {
   return {{"name", std::string(kDevice)},
           {"pid", static_cast<uint64_t>(::getpid())},
           {"drive", std::string(name_of(config.engine.drive))},
+          {"lcores", uint64_t{config.engine.lcores}},
           {"port_kind", std::string(name_of(config.port.kind))},
           {"qps", uint64_t{s.qps.size()}},
           {"cqs", uint64_t{s.cqs.size()}},
@@ -142,11 +146,11 @@ Entries regions(const verbs::Snapshot& s) {
 }  // namespace
 
 Result<std::unique_ptr<Telemetry>> Telemetry::start(const Config& config,
-                                                    const verbs::Device& device) {
+                                                    std::vector<const verbs::Device*> devices) {
   if (!config.telemetry.socket && config.telemetry.prometheus_port == 0) {
     return nullptr;
   }
-  std::unique_ptr<Telemetry> made(new Telemetry(config, device));
+  std::unique_ptr<Telemetry> made(new Telemetry(config, std::move(devices)));
   Telemetry* const self = made.get();
   if (config.telemetry.socket) {
     if (const Status s = serve_telemetry(
@@ -156,8 +160,9 @@ Result<std::unique_ptr<Telemetry>> Telemetry::start(const Config& config,
     }
   }
   if (config.telemetry.prometheus_port != 0) {
-    auto server = PrometheusServer::start(static_cast<uint16_t>(config.telemetry.prometheus_port),
-                                          [self] { return self->snapshot().map(prometheus_text); });
+    auto server = PrometheusServer::start(
+        static_cast<uint16_t>(config.telemetry.prometheus_port),
+        [self] { return self->snapshots().map(verbs::together).map(prometheus_text); });
     if (!server) {
       return tl::make_unexpected(server.error());
     }
@@ -170,27 +175,39 @@ Telemetry::~Telemetry() {
   stop_telemetry();
 }
 
-Result<verbs::Snapshot> Telemetry::snapshot() {
+Result<std::vector<verbs::Snapshot>> Telemetry::snapshots() {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
-  if (last_ && now - taken_ < kFresh) {
-    return *last_;
+  if (!last_.empty() && now - taken_ < kFresh) {
+    return last_;
   }
-  Result<verbs::Snapshot> fresh = device_.snapshot(kPatience);
-  if (fresh) {
-    last_ = *fresh;
-    taken_ = std::chrono::steady_clock::now();
+  std::vector<verbs::Snapshot> fresh;
+  for (const verbs::Device* device : devices_) {
+    Result<verbs::Snapshot> one = device->snapshot(kPatience);
+    if (!one) {
+      return tl::make_unexpected(one.error());
+    }
+    fresh.push_back(std::move(*one));
   }
+  last_ = fresh;
+  taken_ = std::chrono::steady_clock::now();
   return fresh;
 }
 
-TelemetryAnswer Telemetry::lcores(const verbs::Snapshot& now) {
+TelemetryAnswer Telemetry::lcore(const std::vector<verbs::Snapshot>& all, std::string_view number) {
+  size_t index = 0;
+  std::from_chars(number.begin(), number.end(), index);
+  if (index >= all.size()) {
+    return {.entries = {{"error", fmt::format("there is no lcore {}; the last one is {}", number,
+                                              all.size() - 1)}}};
+  }
+  const verbs::Snapshot& now = all[index];
   const std::lock_guard lock(mutex_);
-  const uint64_t time = now.time_ns - asked_ns_;
-  const uint64_t busy = now.busy_ns - asked_busy_ns_;
-  const uint64_t percent = asked_ns_ == 0 || time == 0 ? 0 : busy * 100 / time;
-  asked_ns_ = now.time_ns;
-  asked_busy_ns_ = now.busy_ns;
+  Asked& asked = asked_[index];
+  const uint64_t time = now.time_ns - asked.time_ns;
+  const uint64_t busy = now.busy_ns - asked.busy_ns;
+  const uint64_t percent = asked.time_ns == 0 || time == 0 ? 0 : busy * 100 / time;
+  asked = {now.time_ns, now.busy_ns};
   return {.entries = {{"cpu", static_cast<uint64_t>(std::max(now.cpu, 0))},
                       {"turns", now.turns},
                       {"time_ns", now.time_ns},
@@ -202,23 +219,24 @@ TelemetryAnswer Telemetry::answer(std::string_view command, std::string_view par
   if (command == "/roce/list") {
     return {.entries = {{"", std::string(kDevice)}}, .list = true};
   }
-  const Result<verbs::Snapshot> now = snapshot();
-  if (!now) {
-    return {.entries = {{"error", now.error().reason}}};
-  }
-  if (command == "/roce/qps") {
-    return {.entries = queue_pairs(*now), .list = true};
+  const auto all = snapshots();
+  if (!all) {
+    return {.entries = {{"error", all.error().reason}}};
   }
   if (command == "/roce/lcores") {
-    return lcores(*now);
+    return lcore(*all, parameters);
   }
-  return {.entries = command == "/roce/devices"    ? device(*now, config_)
-                     : command == "/roce/ports"    ? port(*now, device_.port_info())
-                     : command == "/roce/qp"       ? queue_pair(*now, parameters)
-                     : command == "/roce/cqs"      ? completion_queues(*now)
-                     : command == "/roce/mrs"      ? regions(*now)
-                     : command == "/roce/counters" ? counters(*now)
-                                                   : drops(*now)};
+  const verbs::Snapshot now = verbs::together(*all);
+  if (command == "/roce/qps") {
+    return {.entries = queue_pairs(now), .list = true};
+  }
+  return {.entries = command == "/roce/devices"    ? device(now, config_)
+                     : command == "/roce/ports"    ? port(now, devices_[0]->port_info())
+                     : command == "/roce/qp"       ? queue_pair(now, parameters)
+                     : command == "/roce/cqs"      ? completion_queues(now)
+                     : command == "/roce/mrs"      ? regions(now)
+                     : command == "/roce/counters" ? counters(now)
+                                                   : drops(now)};
 }
 
 }  // namespace roce

@@ -6,8 +6,9 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "port/dpdk/telemetry.h"
@@ -20,26 +21,33 @@ namespace roce {
 
 class Telemetry {
  public:
-  /// As telemetry.* says; nullptr when nothing is wanted. `device` outlives the object.
+  /// As telemetry.* says; nullptr when nothing is wanted. The devices, at least one, are shown as
+  /// one that has all of their objects and the sums of their counters; they outlive the object.
   static Result<std::unique_ptr<Telemetry>> start(const Config& config,
-                                                  const verbs::Device& device);
+                                                  std::vector<const verbs::Device*> devices);
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
  private:
-  Telemetry(const Config& config, const verbs::Device& device) : config_(config), device_(device) {}
-  Result<verbs::Snapshot> snapshot();
+  /// When an engine's busy share was last asked for.
+  struct Asked {
+    uint64_t time_ns = 0;
+    uint64_t busy_ns = 0;
+  };
+
+  Telemetry(const Config& config, std::vector<const verbs::Device*> devices)
+      : config_(config), devices_(std::move(devices)), asked_(devices_.size()) {}
+  Result<std::vector<verbs::Snapshot>> snapshots();
   TelemetryAnswer answer(std::string_view command, std::string_view parameters);
-  TelemetryAnswer lcores(const verbs::Snapshot& now);
+  TelemetryAnswer lcore(const std::vector<verbs::Snapshot>& now, std::string_view number);
 
   const Config config_;
-  const verbs::Device& device_;
+  const std::vector<const verbs::Device*> devices_;
   std::mutex mutex_;
-  std::optional<verbs::Snapshot> last_;  // guarded by mutex_, as is all below
+  std::vector<verbs::Snapshot> last_;  // guarded by mutex_, as is all below
   std::chrono::steady_clock::time_point taken_;
-  uint64_t asked_ns_ = 0;  // when the busy share was last asked for
-  uint64_t asked_busy_ns_ = 0;
+  std::vector<Asked> asked_;                      // by engine
   std::unique_ptr<PrometheusServer> prometheus_;  // the first to go
 };
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "net/local_addresses.h"
@@ -91,6 +92,10 @@ Result<Config> Process::load() {
   Result<Config> config = load_config(sources);
   if (config && is_default(*config, "engine.drive")) {
     config->engine.drive = Drive::assisted;
+  }
+  if (config && config->engine.lcores != 1) {
+    return failure(EINVAL, "engine.lcores = " + std::to_string(config->engine.lcores) +
+                               ": a program of libibverbs sees one device; set it to 1");
   }
   return config;
 }

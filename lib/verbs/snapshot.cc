@@ -8,6 +8,7 @@
 #include <roce/snapshot.h>
 #include <roce/verbs.h>
 
+#include "base/check.h"
 #include "objects.h"
 
 namespace roce::verbs {
@@ -59,7 +60,30 @@ void read_engine(detail::DeviceState& device, Snapshot& snapshot) {
       });
 }
 
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
 }  // namespace
+
+Snapshot together(const std::vector<Snapshot>& all) {
+  ROCE_CHECK(!all.empty());
+  Snapshot sum = all[0];
+  for (size_t i = 1; i < all.size(); ++i) {
+    const Snapshot& s = all[i];
+    sum.link_up = sum.link_up && s.link_up;
+    sum.engine += s.engine;
+    sum.all_qps += s.all_qps;
+    sum.port += s.port;
+    sum.turns += s.turns;
+    sum.busy_ns += s.busy_ns;
+    append(sum.qps, s.qps);
+    append(sum.cqs, s.cqs);
+    append(sum.mrs, s.mrs);
+  }
+  return sum;
+}
 
 Result<Snapshot> Device::snapshot(Duration patience) const {
   Snapshot snapshot;

@@ -30,6 +30,11 @@ class Launcher(dropin.DropinTest):
         self.assertEqual((ended.code, ended.err), (0, ""), ended)
         return dict(line.split("=", 1) for line in ended.out.splitlines() if "=" in line)
 
+    def test_one_engine_only(self):
+        ended = self.uroce("run", "--set", "engine.lcores=2", "ibv_devinfo", "-v")
+        self.assertIn("engine.lcores = 2: a program of libibverbs sees one device; set it to 1",
+                      ended.err)
+
     def test_options_go_on_as_variables(self):
         given = self.environment_of("--node", "b", "--gid-ip", "192.0.2.9", "--fault", "loss=1%",
                                     "--set", "port.mtu=1500")

@@ -93,9 +93,15 @@ TEST(ConfigRefusals, ValuesThatAreOutOfRangeOrDoNotAgree) {
        "port.mtu = 1200: IPv6 needs at least 1280; raise it or empty address.ipv6"},
       {{{"port.buffers", "1200"}}, "held packets at least "},
       {{{"eal.memory_mb", "64"}, {"port.buffers", "60000"}}, " MiB; raise it to "},
+      {{{"engine.lcores", "9"}}, "bytes for each of 9 lcores take "},
+      {{{"engine.lcores", "17"}}, "engine.lcores = 17: must be 1 to 16"},
+      {{{"engine.lcores", "4"}, {"eal.memory_mb", "4096"}, {"engine.drive", "lcore"}},
+       "engine.lcores = 4: drive \"lcore\" polls on a CPU for each, and this process may use 3; "
+       "lower it or allow more CPUs"},
   };
   for (const Row& row : rows) {
     ConfigSources sources;
+    sources.cpus = {2, 3, 7};
     for (const auto& [key, value] : row.set) {
       sources.flags.push_back({key, value, "--set"});
     }

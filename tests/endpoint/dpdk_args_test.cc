@@ -35,6 +35,21 @@ TEST(DpdkArgs, virtio_user_asks_for_the_packed_vector_path) {
                                 "mrg_rxbuf=0,in_order=1,vectorized=1"});
 }
 
+TEST(DpdkArgs, as_many_queues_as_lcores) {
+  const auto argument = [](Side side, const std::string& kind) {
+    return dpdk_args(config_of(side, {{"engine.lcores", "2"},
+                                      {"eal.memory_mb", "1024"},
+                                      {"port.kind", kind},
+                                      {"port.interface", "eth0"}}))
+        .vdevs[0];
+  };
+  EXPECT_EQ(argument(Side::a, "virtio-user"), "net_vhost0,iface=/run/w.sock,queues=2");
+  EXPECT_NE(argument(Side::b, "virtio-user").find(",packed_vq=1,queues=2,cq=1,"),
+            std::string::npos);
+  EXPECT_TRUE(argument(Side::a, "af_packet").ends_with(",qpairs=2"));
+  EXPECT_TRUE(argument(Side::a, "af_xdp").ends_with(",queue_count=2"));
+}
+
 TEST(DpdkArgs, split_ring_and_smaller_ring_follow_the_settings) {
   const DpdkArgs args =
       dpdk_args(config_of(Side::b, {{"port.packed", "false"}, {"port.rx_descriptors", "200"}}));

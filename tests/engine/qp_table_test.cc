@@ -33,7 +33,7 @@ class QpTables : public testing::Test {
   QpSpec spec_;
   std::vector<uint64_t> draws_;
   size_t next_ = 0;
-  QpTable table_{kMaxQps, [this] { return draws_[next_++ % draws_.size()]; }};
+  QpTable table_{kMaxQps, {}, [this] { return draws_[next_++ % draws_.size()]; }};
 };
 
 TEST_F(QpTables, SpecialNumbersAreNotGivenOut) {
@@ -66,6 +66,27 @@ TEST_F(QpTables, RestingSlotsNeverFillTheTable) {
       draws[k] = 16 + i + k;
     }
     destroy(number(draws));
+  }
+}
+
+TEST_F(QpTables, EachEngineHasNumbersOfItsOwn) {
+  for (uint32_t count = 1; count <= kMaxEngines; ++count) {
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      const EnginePlace place{i, count};
+      EXPECT_EQ(place.first(), next);
+      next += place.size();
+      EXPECT_TRUE(place.owns(place.first()));
+      EXPECT_TRUE(place.owns(next - 1));
+      EXPECT_FALSE(place.owns(i == 0 ? next : place.first() - 1) && count > 1);
+      std::vector<uint64_t> draws{0, 0xffffff, 0x800000, 0x123456};
+      size_t drawn = 0;
+      QpTable table(kMaxQps, place, [&] { return draws[drawn++ % draws.size()]; });
+      for (int k = 0; k < 2; ++k) {
+        EXPECT_TRUE(place.owns((*table.create(spec_, {}))->qpn()));
+      }
+    }
+    EXPECT_EQ(next, 1u << kQpnBits);
   }
 }
 

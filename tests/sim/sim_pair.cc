@@ -62,6 +62,12 @@ void SimPair::step() {
 }
 
 std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParameters& p) {
+  return connect(a, b, pair.address_of(0, p.gid_index),
+                 pair.address_of(p.loops_back ? 0 : 1, p.gid_index), p);
+}
+
+std::string connect(verbs::Qp& a, verbs::Qp& b, const ibv_ah_attr& to_a, const ibv_ah_attr& to_b,
+                    const RcParameters& p) {
   verbs::Qp* qps[2] = {&a, &b};
   for (int side = 0; side < 2; ++side) {
     ibv_qp_attr attr{};
@@ -82,7 +88,7 @@ std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParame
     attr.rq_psn = p.psn[1 - side];
     attr.max_dest_rd_atomic = p.rd_atomic;
     attr.min_rnr_timer = p.min_rnr_timer;
-    attr.ah_attr = pair.address_of(p.loops_back ? 0 : 1 - side, p.gid_index);
+    attr.ah_attr = side == 0 ? to_b : to_a;
     attr.ah_attr.grh.traffic_class = p.traffic_class;
     Status s = qps[side]->modify(attr, test::attribute_mask(p.type, attr.qp_state));
     if (!s) {

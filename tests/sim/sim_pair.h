@@ -91,5 +91,9 @@ struct RcParameters {
 
 /// Brings two queue pairs of the type to RTS, talking to each other. Empty, or the first error.
 std::string connect_rc(SimPair& pair, verbs::Qp& a, verbs::Qp& b, const RcParameters& p);
+/// The same for queue pairs of any two devices: `to_a` is how b's addresses a's, `to_b` the
+/// reverse.
+std::string connect(verbs::Qp& a, verbs::Qp& b, const ibv_ah_attr& to_a, const ibv_ah_attr& to_b,
+                    const RcParameters& p);
 
 }  // namespace roce::sim

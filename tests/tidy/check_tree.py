@@ -22,7 +22,7 @@ import source_tree
 # headers. The lowest comes first; `layer_of` says which file belongs where. <rte_*> and
 # <infiniband/*> are layers too.
 CORE = ("base", "ring", "wire", "memory", "cq", "net", "qp", "engine")
-TRANSPORT = (*CORE, "port.h", "port", "port/dpdk")
+TRANSPORT = (*CORE, "port.h", "port", "steering", "port/dpdk")
 LAYERS = {
     "base": (),
     "ring": ("base",),
@@ -34,6 +34,7 @@ LAYERS = {
     "port.h": ("base",),
     "engine": ("base", "ring", "wire", "memory", "cq", "net", "qp", "port.h"),
     "port": ("base", "ring", "port.h"),
+    "steering": ("base", "ring", "wire", "port.h", "port"),
     "port/dpdk": ("base", "ring", "port.h", "<rte_*>"),
     "verbs": (*CORE, "port.h", "<infiniband/*>", "<roce/*> of verbs"),
     "<roce/*> of verbs": (*CORE, "port.h", "<infiniband/*>"),

@@ -30,37 +30,55 @@ Status Rig::set_up(uint64_t bytes, uint32_t send_depth, uint32_t recv_depth) {
     return pass_on(memory.error());
   }
   memory_ = std::move(*memory);
-  const auto pd = session_.device().alloc_pd();
-  if (!pd) {
-    return pass_on(pd.error());
+  if (auto done = create_grounds(); !done) {
+    return done;
   }
-  auto mr = register_memory(session_.device(), *pd, memory_.bytes());
-  if (!mr) {
-    return pass_on(mr.error());
-  }
-  mr_.emplace(std::move(*mr));
   ConnectionOptions options = options_.connection;
   options.send_depth = send_depth;
   options.recv_depth = recv_depth;
-  if (auto done = create_shared(*pd, recv_depth); !done) {
+  if (auto done = create_shared(grounds_[0].pd, recv_depth); !done) {
     return done;
   }
   const Shared shared{srq_ ? &*srq_ : nullptr, channel_ ? &*channel_ : nullptr};
   for (uint32_t i = 0; i < options_.qps; ++i) {
-    auto made = Connection::create(session_.device(), *pd, options, shared);
+    const size_t lcore = i % grounds_.size();
+    const Ground& ground = grounds_[lcore];
+    auto made = Connection::create(session_.device(lcore), ground.pd, options, shared);
     if (!made) {
       return pass_on(made.error());
     }
     lanes_.push_back({.connection = std::move(*made),
                       .srq = srq_ ? &*srq_ : nullptr,
                       .memory = memory_.bytes().subspan(i * bytes, bytes),
-                      .lkey = mr_->lkey(),
+                      .lkey = ground.mr.lkey(),
+                      .rkey = ground.mr.rkey(),
                       .peer = {}});
   }
   return {};
 }
 
+Status Rig::create_grounds() {
+  for (size_t i = 0; i < session_.lcores(); ++i) {
+    auto pd = session_.device(i).alloc_pd();
+    if (!pd) {
+      return pass_on(pd.error());
+    }
+    auto mr = register_memory(session_.device(i), *pd, memory_.bytes());
+    if (!mr) {
+      return pass_on(mr.error());
+    }
+    grounds_.push_back({std::move(*pd), std::move(*mr)});
+  }
+  return {};
+}
+
+/// They are one device's.
 Status Rig::create_shared(const roce::verbs::Pd& pd, uint32_t recv_depth) {
+  if (session_.lcores() > 1 && (options_.connection.use_srq || options_.connection.events)) {
+    return roce::failure(EINVAL, fmt::format("--use-srq and --events are for one device, and "
+                                             "engine.lcores = {} makes as many; set it to 1",
+                                             session_.lcores()));
+  }
   if (options_.connection.use_srq) {
     ibv_srq_attr attr{};
     attr.max_wr = std::max(recv_depth, 1U);
@@ -88,7 +106,7 @@ Status Rig::create_shared(const roce::verbs::Pd& pd, uint32_t recv_depth) {
 QpAddress Rig::address(const Lane& lane) const {
   return {.qpn = lane.connection.qpn(),
           .psn = lane.connection.psn(),
-          .rkey = mr_->rkey(),
+          .rkey = lane.rkey,
           .va = reinterpret_cast<uint64_t>(lane.memory.data()),
           .length = lane.memory.size()};
 }
@@ -97,6 +115,11 @@ Status Rig::greet(std::string_view program) {
   Hello hello{.program = std::string(program),
               .parameters = parameters_of(options_),
               .endpoint = {.gid = gid(), .qps = {}}};
+  const roce::PortKind wire = session_.endpoint().config().port.kind;
+  if (wire == roce::PortKind::virtio_user || wire == roce::PortKind::memif) {
+    // The queues of the two ends are joined one by one.
+    hello.parameters.emplace_back("engine.lcores", fmt::format("{}", session_.lcores()));
+  }
   for (const Lane& lane : lanes_) {
     hello.endpoint.qps.push_back(address(lane));
   }

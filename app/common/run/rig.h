@@ -22,6 +22,7 @@ struct Lane {
   roce::verbs::Srq* srq = nullptr;  ///< where it receives from, if not from its own queue
   std::span<uint8_t> memory;
   uint32_t lkey = 0;
+  uint32_t rkey = 0;
   QpAddress peer;
 };
 
@@ -32,7 +33,7 @@ class Rig {
       : options_(options), session_(std::move(session)) {}
 
   /// Takes memory of `bytes` for each queue pair and brings the queue pairs to INIT, with room for
-  /// so many requests.
+  /// so many requests. They take the endpoint's devices in turn.
   roce::Status set_up(uint64_t bytes, uint32_t send_depth, uint32_t recv_depth);
 
   /// Tells the other end all parameters and the own addresses, compares, and keeps its addresses.
@@ -60,13 +61,20 @@ class Rig {
   const Gid& peer_gid() const { return peer_gid_; }
 
  private:
+  /// What the queue pairs of one device stand on.
+  struct Ground {
+    roce::verbs::Pd pd;
+    roce::verbs::Mr mr;
+  };
+
+  roce::Status create_grounds();
   roce::Status create_shared(const roce::verbs::Pd& pd, uint32_t recv_depth);
   QpAddress address(const Lane& lane) const;
 
   RunOptions options_;
   Session session_;
   HostMemory memory_;
-  std::optional<roce::verbs::Mr> mr_;
+  std::vector<Ground> grounds_;  // by device
   std::optional<roce::verbs::Srq> srq_;
   std::optional<roce::verbs::CompChannel> channel_;
   std::vector<Lane> lanes_;

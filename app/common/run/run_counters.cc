@@ -10,9 +10,14 @@
 namespace uroce::app {
 
 Counters run_counters(roce::Endpoint& endpoint) {
-  const roce::EngineCounters engine = endpoint.device().counters();
-  const roce::QpCounters qps = endpoint.device().qp_counters();
-  const roce::PortStats port = endpoint.device().port_stats();
+  roce::EngineCounters engine;
+  roce::QpCounters qps;
+  roce::PortStats port;
+  for (size_t i = 0; i < endpoint.lcores(); ++i) {
+    engine += endpoint.device(i).counters();
+    qps += endpoint.device(i).qp_counters();
+    port += endpoint.device(i).port_stats();
+  }
   const roce::FaultSummary faults = endpoint.faults();
   Counters counters = {{"retransmits", qps.retransmitted}, {"drops", engine.dropped}};
   const auto add = [&counters](std::string_view name, uint64_t value) {
@@ -32,6 +37,7 @@ Counters run_counters(roce::Endpoint& endpoint) {
     add("drops_" + std::string(roce::kDropReasonNames[i]), engine.drops[i]);
   }
   add("port_rx_missed", port.rx_missed - faults.lost);  // which it counts as well
+  add("port_rx_handed_over", port.rx_handed_over);
   add("faults_lost", faults.lost);
   add("faults_duplicated", faults.duplicated);
   add("faults_corrupted", faults.corrupted);

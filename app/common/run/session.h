@@ -39,7 +39,8 @@ class Session {
                                     const std::function<void()>& on_listen);
 
   roce::Endpoint& endpoint() { return *endpoint_; }
-  roce::verbs::Device& device() { return endpoint_->device(); }
+  roce::verbs::Device& device(size_t lcore = 0) { return endpoint_->device(lcore); }
+  size_t lcores() const { return endpoint_->lcores(); }
   SideChannel& channel() { return *channel_; }
 
   /// Waits until the wire carries frames. ENOLINK names the peer's absence.

@@ -18,6 +18,7 @@ inline constexpr uint32_t kMaxRdAtomic = 128;      ///< READs and atomics in fli
 inline constexpr uint32_t kMinPmtu = 256;          ///< bytes
 inline constexpr uint32_t kMaxPmtu = 4096;         ///< bytes
 inline constexpr uint32_t kQpnBits = 24;
+inline constexpr uint32_t kMaxEngines = 16;             ///< that share a port's addresses
 inline constexpr uint32_t kMulticastQpn = 0xffffff;     ///< where datagrams to a group are sent
 inline constexpr uint32_t kMaxMulticastGroups = 8'192;  ///< of an endpoint
 inline constexpr uint32_t kMaxMulticastQps = 64;        ///< QPs of one group

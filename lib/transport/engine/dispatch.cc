@@ -4,16 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/bytes.h"
 #include "base/trace.h"
 #include "engine/engine.h"
-#include "wire/bth.h"
-#include "wire/ethernet.h"
 #include "wire/icrc.h"
-#include "wire/ipv4.h"
-#include "wire/ipv6.h"
 #include "wire/packet.h"
-#include "wire/udp.h"
+#include "wire/peek.h"
 
 namespace roce {
 namespace {
@@ -22,25 +17,12 @@ namespace {
 constexpr size_t kFramesAhead = 4;
 constexpr size_t kQpsAhead = 2;
 
-/// The destination QPN, if `frame` is a RoCEv2 packet without VLAN tag and IP options; else
-/// anything. A hint for fetching what the parsed packet will lead to.
-uint32_t peek_dest_qp(std::span<const uint8_t> frame) {
-  if (frame.size() <= wire::EthernetHeader::kSize) {
-    return 0;
-  }
-  const bool ipv6 = frame[wire::EthernetHeader::kSize] >> 4 == 6;  // the version
-  const size_t bth = wire::EthernetHeader::kSize +
-                     (ipv6 ? wire::Ipv6Header::kSize : wire::Ipv4Header::kSize) +
-                     wire::UdpHeader::kSize;
-  return frame.size() < bth + wire::Bth::kSize ? 0 : load_be24(&frame[bth + wire::Bth::kDestQpAt]);
-}
-
 }  // namespace
 
 /// Asks for the state of the QP that a frame seems to be for, some frames before its turn; the one
 /// that was asked for before it has come meanwhile and says where its WQEs are.
 void Engine::fetch_qp_of(const Frame& frame) {
-  const Qp* const qp = qps_.guess(peek_dest_qp({frame.data, frame.len}));
+  const Qp* const qp = qps_.guess(wire::peek_dest_qp({frame.data, frame.len}).value_or(0));
   if (qp == fetched_qp_) {
     return;
   }

@@ -6,6 +6,7 @@
 
 #include "base/trace.h"
 #include "wire/ethernet.h"
+#include "wire/peek.h"
 
 namespace roce {
 namespace {
@@ -19,23 +20,6 @@ constexpr size_t kTimerQuantum = 256;
 /// Places in the list of active QPs between the one that is fetched and the one that is served.
 constexpr uint32_t kQpsAhead = 3;
 
-void add(QpCounters& sum, const QpCounters& c) {
-  sum.retransmitted += c.retransmitted;
-  sum.timeouts += c.timeouts;
-  sum.early_retransmits += c.early_retransmits;
-  sum.sequence_naks_rcvd += c.sequence_naks_rcvd;
-  sum.sequence_naks_sent += c.sequence_naks_sent;
-  sum.rnr_naks_rcvd += c.rnr_naks_rcvd;
-  sum.rnr_naks_sent += c.rnr_naks_sent;
-  sum.implied_naks += c.implied_naks;
-  sum.duplicate_requests += c.duplicate_requests;
-  sum.acks_sent += c.acks_sent;
-  sum.retry_exceeded += c.retry_exceeded;
-  sum.rnr_retry_exceeded += c.rnr_retry_exceeded;
-  sum.cnps_sent += c.cnps_sent;
-  sum.cnps_rcvd += c.cnps_rcvd;
-}
-
 }  // namespace
 
 Engine::Engine(Port& port, const EngineConfig& config, const RandomSource& random, Instant now)
@@ -45,12 +29,15 @@ Engine::Engine(Port& port, const EngineConfig& config, const RandomSource& rando
       link_(addresses_, neighbours_),
       regions_(config.tables.max_mr, random),
       holding_(config.held_packets),
-      qps_(config.tables.max_qp, random),
+      qps_(config.tables.max_qp, config.place, random),
       wheel_(config.tables.max_qp, now),
       now_(now),
+      place_(config.place),
       port_loops_back_(config.port_loops_back),
       selective_(config.held_packets > 0) {
-  link_.announce();
+  if (config.place.index == 0) {
+    link_.announce();
+  }
 }
 
 Engine::~Engine() {
@@ -221,11 +208,23 @@ void Engine::collect_events(Qp& qp) {
 /// members of groups see what is sent to them.
 void Engine::loop_back(Step& step, size_t first, const Qp& sender) {
   const size_t n = step.withdraw_local(
-      first, [this](const Frame& frame) { local_[local_tail_++ % kLocalFrames] = frame; },
+      first,
+      [this](const Frame& frame) {
+        if (goes_to_another_engine(frame)) {
+          return false;
+        }
+        local_[local_tail_++ % kLocalFrames] = frame;
+        return true;
+      },
       [&](const Frame& frame) { deliver_copy(frame, sender); });
   blank_ -= n;
   counters_.sent_packets += n;
   counters_.looped_packets += n;
+}
+
+/// To a QP of this node that another engine has: the port takes it there.
+bool Engine::goes_to_another_engine(const Frame& frame) const {
+  return place_.count > 1 && !place_.owns(wire::peek_dest_qp({frame.data, frame.len}).value_or(0));
 }
 
 /// Lazy: an armed timer that is early stays; it looks again when it fires.
@@ -301,7 +300,7 @@ void Engine::destroy_qp(Qp& qp) {
   take_doorbells();
   active_.remove(qp);
   wheel_.disarm(qp.schedule.id);
-  add(destroyed_, qp.core().counters);
+  destroyed_ += qp.core().counters;
   if (!loops_back(qp)) {
     farewells_.add(qp, now_);
   }
@@ -339,7 +338,7 @@ void Engine::leave_group(const Qp& qp, const Gid& group) {
 
 QpCounters Engine::qp_counters() const {
   QpCounters sum = destroyed_;
-  qps_.for_each([&sum](const Qp& qp) { add(sum, qp.core().counters); });
+  qps_.for_each([&sum](const Qp& qp) { sum += qp.core().counters; });
   return sum;
 }
 

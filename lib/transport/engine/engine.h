@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/engine_place.h"
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/result.h"
@@ -38,6 +39,9 @@ struct EngineConfig {
   std::vector<std::pair<Gid, MacAddress>> static_neighbours;
   std::vector<Gid> gateways;  ///< at most one of each IP version
   TableSizes tables;
+  /// Among the engines that share the addresses. The port brings each the frames for its QPs, and
+  /// all of them what neighbours say of themselves; only the first says that the node is there.
+  EnginePlace place;
   /// Frames kept, over all QPs, that came before an earlier packet; 0: go-back-N (QpSpec::holding).
   size_t held_packets = 0;
   /// True when posting and polling happen on the engine's own thread: ring() then needs no
@@ -157,6 +161,7 @@ class Engine {
   void flush();
   void schedule_timer(Qp& qp);
   bool loops_back(const Qp& qp) const { return !port_loops_back_ && qp.may_loop_back(); }
+  bool goes_to_another_engine(const Frame& frame) const;
   size_t local_room() const { return kLocalFrames - (local_tail_ - local_head_); }
 
   Port& port_;
@@ -175,6 +180,7 @@ class Engine {
   Instant now_;
   bool same_thread_ = true;
   bool link_up_ = true;
+  const EnginePlace place_;
   const bool port_loops_back_;
   const bool selective_;
   bool posted_ = false;        // something was, since the last poll

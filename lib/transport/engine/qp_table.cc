@@ -18,13 +18,14 @@ constexpr uint32_t kFirstQpn = 16;  // 0 and 1 are special, and Soft-RoCE starts
 
 }  // namespace
 
-QpTable::QpTable(uint32_t max_qps, RandomSource random)
+QpTable::QpTable(uint32_t max_qps, EnginePlace place, RandomSource random)
     : max_qps_(max_qps),
+      place_(place),
       index_mask_(std::max(std::bit_ceil(max_qps * 4), 64u) - 1),
       slots_(size_t{index_mask_} + 1),
       resting_(size_t{index_mask_} + 1),
       random_(std::move(random)) {
-  ROCE_CHECK(max_qps > 0 && max_qps <= 1u << 20);
+  ROCE_CHECK(max_qps > 0 && max_qps <= place.size() / 16);
 }
 
 Result<Qp*> QpTable::create(const QpSpec& spec, Instant now) {
@@ -63,7 +64,8 @@ void QpTable::destroy(Qp& qp, Instant now) {
 
 uint32_t QpTable::draw_qpn() {
   for (;;) {
-    const auto qpn = static_cast<uint32_t>(random_()) & ((1u << kQpnBits) - 1);
+    const uint64_t drawn = random_() & ((1u << kQpnBits) - 1);
+    const uint32_t qpn = place_.first() + static_cast<uint32_t>(drawn * place_.size() >> kQpnBits);
     const uint32_t slot = qpn & index_mask_;
     if (qpn >= kFirstQpn && qpn != kMulticastQpn && slots_[slot] == nullptr && !resting_[slot]) {
       return qpn;

@@ -1,6 +1,6 @@
 // QpTable: owns the QPs of an engine and finds them by number. A QPN is a slot index plus a random
-// tag, both drawn at random; the slot of a destroyed QP rests for a while, so that packets still
-// under way to it cannot reach a new one. Thread: the engine's.
+// tag, both drawn at random from the engine's range; the slot of a destroyed QP rests for a while,
+// so that packets still under way to it cannot reach a new one. Thread: the engine's.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/engine_place.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -18,8 +19,8 @@ namespace roce {
 
 class QpTable {
  public:
-  /// `max_qps`: 1..2^20.
-  QpTable(uint32_t max_qps, RandomSource random);
+  /// `max_qps`: at least 1, at most a sixteenth of the QPNs that are the engine's.
+  QpTable(uint32_t max_qps, EnginePlace place, RandomSource random);
 
   /// ENOMEM when `max_qps` exist.
   Result<Qp*> create(const QpSpec& spec, Instant now);
@@ -57,6 +58,7 @@ class QpTable {
   void wake_slots(Instant now);
 
   uint32_t max_qps_;
+  EnginePlace place_;
   uint32_t index_mask_;
   uint32_t size_ = 0;
   std::vector<Qp*> slots_;

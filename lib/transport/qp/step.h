@@ -64,8 +64,9 @@ class Step {
   }
   bool turn_ended() const { return turn_ended_; }
   /// Requires finish(): hands those of the frames filled since the `first`-th that are for this
-  /// node itself to take(const Frame&) and forgets them; returns how many. The blanks are fewer by
-  /// them afterwards. Frames to a group stay, and are shown to copy(const Frame&).
+  /// node itself to take(const Frame&) and forgets those for which it says true; returns how many.
+  /// The blanks are fewer by them afterwards. Frames to a group stay, and are shown to
+  /// copy(const Frame&).
   template <class Take, class Copy>
   size_t withdraw_local(size_t first, Take&& take, Copy&& copy) {
     if (destinations_ == 0) {
@@ -74,8 +75,7 @@ class Step {
     size_t kept = first;
     for (size_t i = first; i < used_; ++i) {
       const auto destination = static_cast<Destination>(destinations_ >> 2 * i & 3);
-      if (destination == Destination::local) {
-        take(blanks_[i]);
+      if (destination == Destination::local && take(blanks_[i])) {
         continue;
       }
       if (destination == Destination::group) {

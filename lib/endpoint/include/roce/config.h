@@ -74,6 +74,7 @@ struct AddressSettings {
 
 struct EngineSettings {
   Drive drive{};
+  uint32_t lcores = 0;              ///< engines, each with a queue pair of the port
   uint32_t window_packets = 0;      ///< unacknowledged packets a QP may have under way
   uint32_t held_packets = 0;        ///< may wait for an earlier one, over all QPs; 0: go-back-N
   uint32_t resolve_timeout_ms = 0;  ///< wait for a peer's MAC address

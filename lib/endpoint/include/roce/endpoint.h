@@ -1,5 +1,11 @@
 // Endpoint: a running uroce device made from a Config: DPDK started, the port opened and wrapped,
 // the RDMA device on top. One for a process, since DPDK starts once.
+//
+// With engine.lcores above 1 there are as many devices, which share the addresses and nothing else:
+// each has an engine, a queue pair of the port, and protection domains, memory keys, completion
+// queues and queue pairs of its own. A packet reaches the device that has its destination QPN; it
+// costs least where it arrives on that device's queue, which on a virtual wire is the one of the
+// same number as the sender's.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -34,11 +40,19 @@ class Endpoint {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  verbs::Device& device();
+  /// The `lcore`-th device, 0..lcores()-1 (checked).
+  verbs::Device& device(size_t lcore = 0);
+  size_t lcores() const;
   const Config& config() const;
 
-  /// Lets the device make progress when this thread is the one that drives it; else yields the CPU.
+  /// Lets the devices make progress when this thread is the one that drives them; else yields the
+  /// CPU. With drive "rtc", several threads may have a device each: they call device(i).poll().
   void poll();
+
+  /// To be called once by every thread but the opening one that polls a device, with drive "rtc":
+  /// gives it buffer caches of its own. False: too many threads have; polling works all the same,
+  /// slower.
+  static bool register_thread();
 
   /// True when the other end of the wire is there.
   bool link_up();

@@ -76,8 +76,9 @@ Device::~Device() {
   close();
 }
 
-Status Device::open(const DpdkPortConfig& config) {
-  ROCE_CHECK(owner_ == 0);
+Status Device::open(const DpdkPortConfig& config, uint16_t queues) {
+  ROCE_CHECK(owner_ == 0 && queues > 0);
+  queues_ = queues;
   clear_log();
   const SigpipeGuard guard;
   using Step = Status (Device::*)(const DpdkPortConfig&);
@@ -139,7 +140,21 @@ Status Device::find(const DpdkPortConfig& config) {
                                " buffers for one direction are more than " +
                                std::to_string(kMaxBuffers) + "; 4095 serve most uses");
   }
+  if (const Status s = check_queues(); !s) {
+    return s;
+  }
   return check_mtu(config.mtu);
+}
+
+Status Device::check_queues() const {
+  const uint16_t most = std::min(info_.max_rx_queues, info_.max_tx_queues);
+  if (queues_ > most) {
+    return failure(EINVAL, "device '" + name_ + "' (" + info_.driver_name + ") has " +
+                               std::to_string(most) + " queue pairs, not " +
+                               std::to_string(queues_) + "; set engine.lcores to at most " +
+                               std::to_string(most));
+  }
+  return {};
 }
 
 bool Device::is_driver(const char* driver) const {
@@ -198,13 +213,14 @@ Status Device::check_mtu(uint32_t mtu) const {
 
 // Only drivers that copy a frame while sending, or pass pointers within the process, can read
 // memory that was not registered with the device. virtio_user and zero-copy memif hand out
-// addresses that their peer could not resolve; PCI devices would need IOMMU mappings.
+// addresses that their peer could not resolve; PCI devices would need IOMMU mappings. With several
+// queues frames go from thread to thread, in one piece.
 uint32_t Device::count_segments() const {
   constexpr std::array kReaders{"net_vhost", "net_af_packet", "net_memif",
                                 "net_ring",  "net_tap",       "net_null"};
   const bool reads = std::any_of(kReaders.begin(), kReaders.end(),
                                  [&](const char* driver) { return is_driver(driver); });
-  if (!reads || argument("zero-copy") == "yes" ||
+  if (!reads || queues_ > 1 || argument("zero-copy") == "yes" ||
       (info_.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) == 0) {
     return 0;
   }
@@ -219,16 +235,23 @@ Status Device::configure(const DpdkPortConfig& config) {
   if (max_segments_ != 0) {
     conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
   }
-  int rc = rte_eth_dev_configure(id_, 1, 1, &conf);
+  if (queues_ > 1 && (info_.flow_type_rss_offloads & RTE_ETH_RSS_NONFRAG_IPV4_UDP) != 0) {
+    conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf.rx_adv_conf.rss_conf.rss_hf =
+        info_.flow_type_rss_offloads &
+        (RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP);
+  }
+  int rc = rte_eth_dev_configure(id_, queues_, queues_, &conf);
   // These three state a longest frame of 1518 or 1522 bytes and carry longer ones all the same.
   const bool understates =
       is_driver("net_memif") || is_driver("net_af_packet") || is_driver("net_tap");
   if (rc == -EINVAL && config.mtu > RTE_ETHER_MTU && understates) {
     conf.rxmode.mtu = RTE_ETHER_MTU;
-    rc = rte_eth_dev_configure(id_, 1, 1, &conf);
+    rc = rte_eth_dev_configure(id_, queues_, queues_, &conf);
   }
   if (rc != 0) {
-    return refuse(rc, "refuses an MTU of " + std::to_string(config.mtu) + " with one queue pair");
+    return refuse(rc, "refuses an MTU of " + std::to_string(config.mtu) + " with " +
+                          std::to_string(queues_) + " queue pairs");
   }
   open_ = true;
   rx_descriptors_ = config.rx_descriptors;
@@ -251,8 +274,8 @@ Status Device::create_pools(const DpdkPortConfig& config) {
   // A driver that reclaims only while it sends can keep a whole ring, and a thread's cache keeps
   // its share: a smaller pool would run dry for ever.
   constexpr uint32_t kSlack = kCacheSlack + kBurstSlack;
-  const uint32_t rx = std::max<uint32_t>(config.rx_buffers, rx_descriptors_ + kSlack);
-  const uint32_t tx = std::max<uint32_t>(config.tx_buffers, tx_descriptors_ + kSlack);
+  const uint32_t rx = queues_ * std::max<uint32_t>(config.rx_buffers, rx_descriptors_ + kSlack);
+  const uint32_t tx = queues_ * std::max<uint32_t>(config.tx_buffers, tx_descriptors_ + kSlack);
   const uint32_t room = buffer_room(config.mtu);
   if (Status status = create_pool(rx_pool_, "rx", rx, room); !status) {
     return status;
@@ -285,18 +308,25 @@ Status Device::start_queues() {
   const int socket = rte_eth_dev_socket_id(id_);
   const auto node =
       socket < 0 ? static_cast<unsigned>(SOCKET_ID_ANY) : static_cast<unsigned>(socket);
-  int rc = rte_eth_rx_queue_setup(id_, 0, rx_descriptors_, node, nullptr, rx_pool_);
+  for (uint16_t queue = 0; queue < queues_; ++queue) {
+    if (const Status s = set_up_queue(queue, node); !s) {
+      return s;
+    }
+  }
+  const int rc = rte_eth_dev_start(id_);
+  return rc == 0 ? Status{} : refuse(rc, "does not start");
+}
+
+Status Device::set_up_queue(uint16_t queue, unsigned node) {
+  int rc = rte_eth_rx_queue_setup(id_, queue, rx_descriptors_, node, nullptr, rx_pool_);
   if (rc != 0) {
     return refuse(rc, "refuses a receive ring of " + std::to_string(rx_descriptors_));
   }
   rte_eth_txconf tx = info_.default_txconf;
   tx.offloads = max_segments_ != 0 ? RTE_ETH_TX_OFFLOAD_MULTI_SEGS : 0;
-  rc = rte_eth_tx_queue_setup(id_, 0, tx_descriptors_, node, &tx);
-  if (rc != 0) {
-    return refuse(rc, "refuses a transmit ring of " + std::to_string(tx_descriptors_));
-  }
-  rc = rte_eth_dev_start(id_);
-  return rc == 0 ? Status{} : refuse(rc, "does not start");
+  rc = rte_eth_tx_queue_setup(id_, queue, tx_descriptors_, node, &tx);
+  return rc == 0 ? Status{}
+                 : refuse(rc, "refuses a transmit ring of " + std::to_string(tx_descriptors_));
 }
 
 Status Device::choose_mac(const DpdkPortConfig& config) {

@@ -1,5 +1,5 @@
-// Device: one ethdev with one queue pair and the buffer pools behind it: set-up, what the device
-// can carry, and the way back. No data path. Owner: one DpdkPort.
+// Device: one ethdev with its queue pairs and the buffer pools behind them: set-up, what the device
+// can carry, and the way back. No data path. Owners: the DpdkPorts of its queues.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -24,7 +24,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   /// Finds, checks, configures and starts the device. Call once; after an error destroy.
-  Status open(const DpdkPortConfig& config);
+  Status open(const DpdkPortConfig& config, uint16_t queues);
 
   /// Stops the device and returns its buffers. Returns true when every buffer came back, and the
   /// pools wait for the next device of their size; else a peer in this process still holds some and
@@ -32,6 +32,7 @@ class Device {
   bool close();
 
   uint16_t id() const { return id_; }
+  uint16_t queues() const { return queues_; }
   rte_mempool* rx_pool() const { return rx_pool_; }
   rte_mempool* tx_pool() const { return tx_pool_; }
   rte_mempool* segment_pool() const { return segment_pool_; }  ///< null when max_segments() is 0
@@ -44,6 +45,8 @@ class Device {
   Status configure(const DpdkPortConfig& config);
   Status create_pools(const DpdkPortConfig& config);
   Status create_pool(rte_mempool*& pool, const char* kind, uint32_t buffers, uint32_t room) const;
+  Status check_queues() const;
+  Status set_up_queue(uint16_t queue, unsigned node);
   Status start_queues();
   Status choose_mac(const DpdkPortConfig& config);
   uint32_t buffer_room(uint32_t mtu) const;
@@ -57,7 +60,8 @@ class Device {
   std::string arguments_;  // what the device was created with
   uint16_t id_ = 0;
   uint64_t owner_ = 0;  // 0: not ours
-  bool open_ = false;   // configured: must be closed
+  uint16_t queues_ = 1;
+  bool open_ = false;  // configured: must be closed
   rte_eth_dev_info info_{};
   uint16_t rx_descriptors_ = 0;
   uint16_t tx_descriptors_ = 0;

@@ -16,6 +16,7 @@
 #include <rte_prefetch.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "port/dpdk/dpdk_port_impl.h"
 #include "port/dpdk/log_capture.h"
 
@@ -47,31 +48,29 @@ void detach_segments(rte_mbuf* head) {
 
 }  // namespace
 
+/// With several queues nothing is gathered.
 DpdkPort::~DpdkPort() {
-  if (!device_.close()) {
+  if (device_.use_count() == 1 && !device_->close()) {
     slots_.abandon();
   }
 }
 
 Status DpdkPort::open(const DpdkPortConfig& config) {
-  if (Status status = device_.open(config); !status) {
-    return status;
-  }
   info_.name = config.device;
-  info_.mac = device_.mac();
+  info_.mac = device_->mac();
   info_.mtu = config.mtu;
-  info_.max_segments = device_.max_segments();
+  info_.max_segments = device_->max_segments();
   if (info_.max_segments != 0 && !slots_.allocate(kGatherSlots)) {
     return failure(ENOMEM, "device '" + config.device +
                                "': no memory to follow gathered frames; give DPDK more memory");
   }
-  can_clean_up_ = rte_eth_tx_done_cleanup(device_.id(), 0, 0) >= 0;
+  can_clean_up_ = rte_eth_tx_done_cleanup(device_->id(), queue_, 0) >= 0;
   return {};
 }
 
 bool DpdkPort::link_up() {
   rte_eth_link link{};
-  return rte_eth_link_get_nowait(device_.id(), &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+  return rte_eth_link_get_nowait(device_->id(), &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 size_t DpdkPort::rx_burst(Instant, std::span<Frame> frames) {
@@ -94,7 +93,7 @@ size_t DpdkPort::rx_burst(Instant, std::span<Frame> frames) {
 // brought into one piece.
 size_t DpdkPort::receive_chunk(std::span<Frame> frames) {
   const auto want = static_cast<uint16_t>(frames.size());
-  const size_t polled = rte_eth_rx_burst(device_.id(), 0, mbufs_.data(), want);
+  const size_t polled = rte_eth_rx_burst(device_->id(), queue_, mbufs_.data(), want);
   for (size_t i = 0; i < polled; ++i) {
     rte_prefetch0(rte_pktmbuf_mtod(mbufs_[i], const void*));
   }
@@ -114,7 +113,7 @@ size_t DpdkPort::receive_chunk(std::span<Frame> frames) {
 // Copies a chain into one fresh buffer and frees the chain. Null when it has no room or there is no
 // buffer; the frame is lost then, as if the ring had been full.
 rte_mbuf* DpdkPort::linearise(rte_mbuf* chain) {
-  rte_mbuf* flat = rte_pktmbuf_alloc(device_.rx_pool());
+  rte_mbuf* flat = rte_pktmbuf_alloc(device_->rx_pool());
   uint8_t* to = nullptr;
   if (flat != nullptr && chain->pkt_len <= rte_pktmbuf_tailroom(flat)) {
     to =
@@ -139,7 +138,7 @@ size_t DpdkPort::alloc(std::span<Frame> frames) {
   while (total < frames.size()) {
     const size_t want = std::min(kChunk, frames.size() - total);
     size_t got = want;
-    if (rte_pktmbuf_alloc_bulk(device_.tx_pool(), mbufs_.data(), static_cast<unsigned>(want)) != 0)
+    if (rte_pktmbuf_alloc_bulk(device_->tx_pool(), mbufs_.data(), static_cast<unsigned>(want)) != 0)
         [[unlikely]] {
       reclaim();
       got = alloc_singly(want);
@@ -159,7 +158,7 @@ size_t DpdkPort::alloc(std::span<Frame> frames) {
 // A bulk allocation gives all or nothing; this gives what is there.
 size_t DpdkPort::alloc_singly(size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    mbufs_[i] = rte_pktmbuf_alloc(device_.tx_pool());
+    mbufs_[i] = rte_pktmbuf_alloc(device_->tx_pool());
     if (mbufs_[i] == nullptr) {
       return i;
     }
@@ -171,7 +170,7 @@ size_t DpdkPort::alloc_singly(size_t count) {
 // so. Drivers that know no such request hold at most their ring, which the pool has been sized for.
 void DpdkPort::reclaim() {
   if (can_clean_up_) {
-    rte_eth_tx_done_cleanup(device_.id(), 0, 0);
+    rte_eth_tx_done_cleanup(device_->id(), queue_, 0);
   }
 }
 
@@ -207,7 +206,7 @@ size_t DpdkPort::send_chunk(std::span<Frame> frames) {
     mbufs_[ready++] = m;
   }
   const size_t sent =
-      rte_eth_tx_burst(device_.id(), 0, mbufs_.data(), static_cast<uint16_t>(ready));
+      rte_eth_tx_burst(device_->id(), queue_, mbufs_.data(), static_cast<uint16_t>(ready));
   for (size_t i = sent; i < ready; ++i) {
     detach_segments(mbufs_[i]);
   }
@@ -222,7 +221,7 @@ bool DpdkPort::attach_segments(rte_mbuf* head, const Frame& frame) {
   ROCE_DCHECK(frame.segment_count <= info_.max_segments && frame.segments != nullptr);
   const uint32_t count = frame.segment_count;
   if (count > links_.size() ||
-      rte_pktmbuf_alloc_bulk(device_.segment_pool(), links_.data(), count) != 0) {
+      rte_pktmbuf_alloc_bulk(device_->segment_pool(), links_.data(), count) != 0) {
     return false;
   }
   rte_mbuf_ext_shared_info* shared = slots_.open(count);
@@ -264,7 +263,9 @@ uint64_t DpdkPort::gather_done() {
 
 PortStats DpdkPort::stats() const {
   rte_eth_stats device{};
-  rte_eth_stats_get(device_.id(), &device);
+  if (queue_ == 0) {  // what the device lost, it lost for all of them
+    rte_eth_stats_get(device_->id(), &device);
+  }
   PortStats stats;
   stats.rx_frames = rx_frames_;
   stats.tx_frames = tx_frames_;
@@ -278,13 +279,36 @@ PortStats DpdkPort::stats() const {
 
 namespace roce {
 
-Result<std::unique_ptr<Port>> open_dpdk_port(const DpdkPortConfig& config) {
-  auto port = std::make_unique<dpdk::DpdkPort>();
+namespace {
+
+Result<std::vector<std::unique_ptr<Port>>> open_queues(const DpdkPortConfig& config,
+                                                       uint16_t queues) {
   const dpdk::SilencedStdio silence;
-  if (Status status = port->open(config); !status) {
-    return tl::make_unexpected(status.error());
+  const auto device = std::make_shared<dpdk::Device>();
+  if (const Status s = device->open(config, queues); !s) {
+    return tl::make_unexpected(s.error());
   }
-  return port;
+  std::vector<std::unique_ptr<Port>> ports;
+  for (uint16_t queue = 0; queue < queues; ++queue) {
+    auto port = std::make_unique<dpdk::DpdkPort>(device, queue);
+    if (const Status s = port->open(config); !s) {
+      return tl::make_unexpected(s.error());
+    }
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Port>> open_dpdk_port(const DpdkPortConfig& config) {
+  return open_queues(config, 1).map([](auto ports) { return std::move(ports[0]); });
+}
+
+Result<std::vector<std::unique_ptr<Port>>> open_dpdk_queues(const DpdkPortConfig& config,
+                                                            uint32_t queues) {
+  ROCE_CHECK(queues >= 2 && queues <= kMaxEngines);
+  return open_queues(config, static_cast<uint16_t>(queues));
 }
 
 }  // namespace roce

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/address.h"
 #include "base/result.h"
@@ -25,9 +26,17 @@ struct DpdkPortConfig {
   std::optional<MacAddress> mac;  ///< unset: the device's, or a random one where it has none
 };
 
-/// Opens one queue pair of one device and starts it. A device can be opened by one port at a time;
+/// Opens one queue pair of one device and starts it. A device can be opened once at a time;
 /// destroying the port closes the device and, where it can be, removes it.
 /// Errors: ENODEV no such device, EINVAL a value the device cannot carry, ENOMEM, EIO.
 Result<std::unique_ptr<Port>> open_dpdk_port(const DpdkPortConfig& config);
+
+/// Opens `queues` queue pairs of one device, 2..kMaxEngines: a port each, for a thread each, whose
+/// received frames may be released to any of them. The buffers of all of them are one pool for each
+/// direction, `queues` times as large. Where the device spreads what it receives (RSS), it does so
+/// by addresses and UDP ports. The last port to be destroyed closes the device. Errors as above;
+/// EINVAL also when the device has fewer queue pairs.
+Result<std::vector<std::unique_ptr<Port>>> open_dpdk_queues(const DpdkPortConfig& config,
+                                                            uint32_t queues);
 
 }  // namespace roce

@@ -1,11 +1,13 @@
-// DpdkPort: Port over one queue pair of one ethdev. Inside this folder only; others see Port.
+// DpdkPort: Port over one queue pair of an ethdev. Inside this folder only; others see Port.
 // Received frames and blank ones are mbufs: Frame::cookie is the mbuf, its data the frame's bytes.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include <rte_mbuf.h>
 
@@ -17,12 +19,13 @@ namespace roce::dpdk {
 
 class DpdkPort final : public Port {
  public:
-  DpdkPort() = default;
+  DpdkPort(std::shared_ptr<Device> device, uint16_t queue)
+      : device_(std::move(device)), queue_(queue) {}
   ~DpdkPort() override;
   DpdkPort(const DpdkPort&) = delete;
   DpdkPort& operator=(const DpdkPort&) = delete;
 
-  /// Call once, before anything else; after an error destroy.
+  /// Requires an open device. Call once, before anything else; after an error destroy.
   Status open(const DpdkPortConfig& config);
 
   const PortInfo& info() const override { return info_; }
@@ -34,7 +37,7 @@ class DpdkPort final : public Port {
   uint64_t gather_done() override;
   PortStats stats() const override;
 
-  const Device& device() const { return device_; }
+  const Device& device() const { return *device_; }
 
  private:
   static constexpr size_t kChunk = 64;    // frames a driver call takes at most
@@ -47,7 +50,8 @@ class DpdkPort final : public Port {
   size_t alloc_singly(size_t count);
   void reclaim();
 
-  Device device_;
+  const std::shared_ptr<Device> device_;
+  const uint16_t queue_;
   GatherSlots slots_;
   PortInfo info_;
   bool can_clean_up_ = false;  // the driver reclaims on request

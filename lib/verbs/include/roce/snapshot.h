@@ -51,4 +51,8 @@ struct Snapshot {
   std::vector<MrSnapshot> mrs;
 };
 
+/// Several engines shown as one: all of their objects, and the sums of what they counted. Requires
+/// at least one. Time and CPU are the first one's; the link is up if all see it so.
+Snapshot together(const std::vector<Snapshot>& all);
+
 }  // namespace roce::verbs
