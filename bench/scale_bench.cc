@@ -46,16 +46,16 @@ class ManyPairs {
     wr_ = roce::bench::write_between(sides_[0], sides_[1], sge_);
   }
 
-  /// kUnderWay WRITEs, each from a queue pair drawn at random; returns when all are acknowledged.
-  [[gnu::noinline]] bool run() {
-    for (uint32_t i = 0; i < kUnderWay; ++i) {
+  /// `at_once` WRITEs, each from a queue pair drawn at random; returns when all are acknowledged.
+  [[gnu::noinline]] bool run(uint32_t at_once) {
+    for (uint32_t i = 0; i < at_once; ++i) {
       ibv_send_wr* bad = nullptr;
       if (any_qp().post_send(&wr_, &bad) != 0) {
         return false;
       }
     }
     uint32_t done = 0;
-    for (uint64_t polls = 0; done < kUnderWay; ++polls) {
+    for (uint64_t polls = 0; done < at_once; ++polls) {
       sides_[0].device->poll();
       sides_[1].device->poll();
       const int n = sides_[0].cq->poll(completions_);
@@ -97,13 +97,14 @@ class ManyPairs {
 /// Google Benchmark runs this in each thread at once: each has two endpoints of its own.
 void random_qp(benchmark::State& state) {
   ManyPairs pairs(static_cast<uint32_t>(state.range(0)));
+  const auto at_once = static_cast<uint32_t>(state.range(1));
   for ([[maybe_unused]] auto _ : state) {
-    if (!pairs.run()) {
+    if (!pairs.run(at_once)) {
       state.SkipWithError("a message failed");
       break;
     }
   }
-  const auto messages = state.iterations() * int64_t{kUnderWay};
+  const auto messages = state.iterations() * int64_t{at_once};
   state.SetItemsProcessed(messages);
 }
 
@@ -138,15 +139,12 @@ void life_of_a_qp(benchmark::State& state) {
 
 BENCHMARK(random_qp)
     ->Name("scale/write_64B")
-    ->ArgName("qps")
-    ->Arg(1)
-    ->Arg(32)
-    ->Arg(1000)
-    ->Arg(10'000);
+    ->ArgNames({"qps", "at_once"})
+    ->ArgsProduct({{1, 32, 1000, 10'000}, {1, kUnderWay}});
 BENCHMARK(random_qp)
     ->Name("scale/write_64B")
-    ->ArgName("qps")
-    ->Arg(1)
+    ->ArgNames({"qps", "at_once"})
+    ->Args({1, kUnderWay})
     ->Threads(1)
     ->Threads(2)
     ->UseRealTime();
