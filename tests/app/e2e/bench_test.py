@@ -16,6 +16,7 @@ from harness import ROOT, SKIPPED
 
 sys.path.insert(0, str(ROOT / "bench"))
 import contest  # noqa: E402  (found by the line above)
+import goals  # noqa: E402
 
 WIRE_BENCH = os.environ.get("UROCE_WIRE_BENCH", str(ROOT / "build/bin/uroce-wire-bench"))
 ROW = {"id", "figure", "what", "unit", "raw", "limit", "uroce", "ratio_raw", "ratio_limit", "rounds",
@@ -76,8 +77,9 @@ class Script(unittest.TestCase):
         self.refused(["--against", "usb"], "'usb'")
         self.refused(["--peers", "--port", "memif"], "exclude")
         self.refused(["--peers", "--against", "memif"], "exclude")
-        self.refused(["--counts", "--peers"], "--counts excludes")
-        self.refused(["--counts", "--port", "memif"], "--counts excludes")
+        self.refused(["--counts", "--peers"], "--counts and --goals exclude")
+        self.refused(["--goals", "--port", "memif"], "--counts and --goals exclude")
+        self.refused(["--counts", "--goals"], "--counts and --goals exclude")
 
 
 class Counts(unittest.TestCase):
@@ -103,6 +105,30 @@ class Counts(unittest.TestCase):
         done = ended(ROOT / "bench/counts.py", "--only", "W65")
         self.assertEqual(done.returncode, 2)
         self.assertIn("W65", done.stderr)
+
+
+class Goals(unittest.TestCase):
+    def test_every_goal_is_measured(self):
+        done = ended(ROOT / "bench/goals.py", "--rounds", "1", "--json", "-", "--only", "P1,P7,P9,P12")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = json.loads(done.stdout)["results"]
+        wanted = [goal.what for goal in goals.GOALS if goal.id in ("P1", "P7", "P9", "P12")]
+        self.assertEqual([row["what"] for row in rows], wanted)
+        for row in rows:
+            self.assertLessEqual(ROW, set(row))
+            self.assertGreater(row["uroce"], 0, row)
+
+    def test_more_or_less_is_better(self):
+        rows = list(goals.rows_of({"two lcores": [1.8, 1.9, 2], "loss 1 %": [84],
+                                   "1,000 queue pairs, 32 at once": [1.1, 1.2]}))
+        self.assertEqual([(row["id"], row["pass"]) for row in rows],
+                         [("P6", True), ("P7", True), ("P8", False)])
+        self.assertEqual(rows[1]["spread"], [1.8, 2])
+
+    def test_arguments(self):
+        done = ended(ROOT / "bench/goals.py", "--only", "P2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there are P1, P6", done.stderr)
 
 
 class Contest(unittest.TestCase):
