@@ -208,6 +208,39 @@ TEST_F(SteeredEngines, OnlyTheSteeredFramesOfTheRightEngineAreNotHandedOver) {
   EXPECT_EQ(devices_[0][0]->counters().dropped + devices_[0][2]->counters().dropped, 0u);
 }
 
+TEST_F(SteeredEngines, ADatagramReachesAnotherEngineOfTheNode) {
+  Party a(*devices_[0][0]);
+  Party b(*devices_[0][2]);
+  verbs::Qp from = a.create_qp(IBV_QPT_UD);
+  verbs::Qp to = b.create_qp(IBV_QPT_UD);
+  sim::RcParameters p;
+  p.type = IBV_QPT_UD;
+  ASSERT_EQ(sim::connect(from, to, {}, {}, p), "");
+  ibv_sge into = b.sge(0, 1000);
+  ibv_recv_wr receive{7, nullptr, &into, 1};
+  ibv_recv_wr* bad_receive = nullptr;
+  ASSERT_EQ(to.post_recv(&receive, &bad_receive), 0);
+  const auto ah = a.device.create_ah(a.pd, way_to(0));
+  ASSERT_TRUE(ah);
+  ibv_sge sge = a.sge(0, 500);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_SEND;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.wr.ud = {ah->ibv(), to.qpn(), p.qkey};
+  ibv_send_wr* bad = nullptr;
+  ASSERT_EQ(from.post_send(&wr, &bad), 0);
+  EXPECT_EQ(next(a).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(next(b).wr_id, 7u);
+}
+
+TEST_F(SteeredEngines, APeerOnAnotherEngineIsAnsweredAfterTheEnd) {
+  Party a(*devices_[0][0]);
+  Party b(*devices_[0][2]);
+  exchange(a, b, 0, 0, "0 to 2");
+  EXPECT_GT(devices_[0][2]->peers_may_ask_until(), clock_.now());
+}
+
 TEST_F(SteeredEngines, WhoIsAskedAnswersAlone) {
   Party a(*devices_[0][1]);
   Party b(*devices_[1][2]);

@@ -160,7 +160,11 @@ class Engine {
   void fill_blanks();
   void flush();
   void schedule_timer(Qp& qp);
-  bool loops_back(const Qp& qp) const { return !port_loops_back_ && qp.may_loop_back(); }
+  /// Some of what the QP sends may be for QPs of this engine.
+  bool loops_back(const Qp& qp) const {
+    return !port_loops_back_ && qp.may_loop_back() &&
+           (qp.type() == QpType::ud || place_.owns(qp.core().remote_qpn));
+  }
   bool goes_to_another_engine(const Frame& frame) const;
   size_t local_room() const { return kLocalFrames - (local_tail_ - local_head_); }
 
