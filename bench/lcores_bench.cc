@@ -86,7 +86,7 @@ class Bench {
     std::array<double, kThreads> rates{};
     const auto work = [&](size_t i) {
       pin(i);
-      if (i > 0 && !roce::Endpoint::register_thread()) {
+      if (i > 0 && !endpoint_.register_thread()) {
         std::fprintf(stderr, "lcores_bench: no place for a thread; the figures are too low\n");
       }
       ++ready;

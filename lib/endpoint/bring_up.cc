@@ -95,7 +95,8 @@ Result<std::vector<std::unique_ptr<Port>>> start_ports(const Config& config) {
 }
 
 Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, uint32_t lcore,
-                                                     Port& port, verbs::Clock& clock) {
+                                                     Port& port, verbs::Clock& clock,
+                                                     std::function<void()> while_waiting) {
   EngineConfig engine;
   engine.addresses.mac = port.info().mac;
   engine.held_packets = config.engine.held_packets;
@@ -117,6 +118,7 @@ Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, uint3
   device_config.window_packets = config.engine.window_packets;
   device_config.resolve_timeout = Duration::from_ms(config.engine.resolve_timeout_ms);
   device_config.dcqcn_line_rate = config.engine.dcqcn_mbps * 1e6 / 8;
+  device_config.while_waiting = std::move(while_waiting);
   return verbs::Device::create(port, clock, engine, std::move(device_config));
 }
 

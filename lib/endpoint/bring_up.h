@@ -3,6 +3,7 @@
 // Thread: the one that is to be DPDK's main thread. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,8 +28,9 @@ class EalGuard {
 Result<std::vector<std::unique_ptr<Port>>> start_ports(const Config& config);
 
 /// The device of the `lcore`-th engine over its port, with the settings of address.* and engine.*;
-/// nothing drives it yet. `port` and `clock` must outlive it.
+/// nothing drives it yet. `port` and `clock` must outlive it. `while_waiting` as in DeviceConfig.
 Result<std::unique_ptr<verbs::Device>> create_device(const Config& config, uint32_t lcore,
-                                                     Port& port, verbs::Clock& clock);
+                                                     Port& port, verbs::Clock& clock,
+                                                     std::function<void()> while_waiting = {});
 
 }  // namespace roce

@@ -3,8 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,11 +77,13 @@ struct Endpoint::State {
   std::vector<std::unique_ptr<Port>> ports;
   std::vector<FaultyPort*> faulty;  // inside `ports`
   std::vector<std::unique_ptr<verbs::Device>> devices;
-  std::unique_ptr<Telemetry> telemetry;  // asks the devices
+  std::atomic<bool> threads_came{false};  // others than the opening one poll devices, too
+  std::unique_ptr<Telemetry> telemetry;   // asks the devices
 
   Status open_ports();
   Status wrap_port(size_t lcore, uint64_t wall_at_zero);
   Status open_device(size_t lcore, uint32_t cpu);
+  void poll_all();
 };
 
 Status Endpoint::State::open_ports() {
@@ -136,7 +140,18 @@ Status Endpoint::State::wrap_port(size_t lcore, uint64_t wall_at_zero) {
 }
 
 Status Endpoint::State::open_device(size_t lcore, uint32_t cpu) {
-  auto created = create_device(config, static_cast<uint32_t>(lcore), *ports[lcore], *clock);
+  // While one thread drives all devices, one that waits for a neighbour must not stop the others:
+  // the answer may come to any queue.
+  std::function<void()> while_waiting;
+  if (config.engine.drive == Drive::rtc && config.engine.lcores > 1) {
+    while_waiting = [this] {
+      if (!threads_came) {
+        poll_all();
+      }
+    };
+  }
+  auto created = create_device(config, static_cast<uint32_t>(lcore), *ports[lcore], *clock,
+                               std::move(while_waiting));
   if (!created) {
     return pass_on(created.error());
   }
@@ -149,6 +164,12 @@ Status Endpoint::State::open_device(size_t lcore, uint32_t cpu) {
     return devices.back()->start_helper([] { static_cast<void>(register_port_thread()); });
   }
   return {};
+}
+
+void Endpoint::State::poll_all() {
+  for (const auto& device : devices) {
+    device->poll();
+  }
 }
 
 Endpoint::Endpoint(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -211,12 +232,11 @@ void Endpoint::poll() {
     sched_yield();
     return;
   }
-  for (const auto& device : state_->devices) {
-    device->poll();
-  }
+  state_->poll_all();
 }
 
 bool Endpoint::register_thread() {
+  state_->threads_came = true;
   return register_port_thread();
 }
 

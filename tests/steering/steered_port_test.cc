@@ -273,6 +273,38 @@ TEST_F(SteeredPorts, WithoutBuffersThereAreFewerCopies) {
   EXPECT_EQ(port(0).stats().rx_missed, 1u);
 }
 
+TEST_F(SteeredPorts, AFrameBeyondTheMtuIsNotCopied) {
+  for (const uint32_t beyond : {0u, 1u, 82u}) {
+    std::vector<uint8_t> bytes = packet_to(kMulticastQpn);
+    bytes.resize(TwoNodes::kMtu + 18 + beyond);
+    arrive(1, bytes);
+    EXPECT_EQ(counts(poll_all()), beyond == 0 ? (Counts{1, 1, 1}) : (Counts{0, 1, 0}));
+  }
+  EXPECT_TRUE(nodes_->wire.all_home());
+}
+
+TEST_F(SteeredPorts, NoLaneStarvesAnother) {
+  const auto fill_lanes = [&] {
+    for (int i = 0; i < 32; ++i) {
+      ASSERT_TRUE(send(0, packet_to(qpn_of(2), 1)));
+      ASSERT_TRUE(send(1, packet_to(qpn_of(2), 2)));
+    }
+  };
+  std::array<int, 3> seen{};
+  for (int round = 0; round < 12; ++round) {
+    fill_lanes();
+    std::array<Frame, 32> burst;
+    const size_t n = port(2).rx_burst({}, burst);
+    for (const Frame& f : std::span(burst).first(n)) {
+      ++seen[f.data[kFrameLen - 1]];
+    }
+    port(2).release(std::span(burst).first(n));
+  }
+  EXPECT_GT(seen[1], 60);
+  EXPECT_GT(seen[2], 60);
+  poll_all();
+}
+
 TEST_F(SteeredPorts, NeitherSourceStarvesTheOther) {
   for (int i = 0; i < 64; ++i) {
     arrive(0, packet_to(qpn_of(1), 1));  // to be handed over

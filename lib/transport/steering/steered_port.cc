@@ -110,11 +110,14 @@ size_t SteeredPort::receive(Instant now, std::span<Frame> frames) {
 
 size_t SteeredPort::take_handed(std::span<Frame> frames) {
   size_t n = 0;
-  for (uint32_t from = 0; from < place_.count && n < frames.size(); ++from) {
+  next_from_ = next_from_ + 1 < place_.count ? next_from_ + 1 : 0;
+  uint32_t from = next_from_;
+  for (uint32_t i = 0; i < place_.count && n < frames.size(); ++i) {
     Steering::Lane& lane = steering_->lane(from, place_.index);
+    from = from + 1 < place_.count ? from + 1 : 0;
     const size_t count = std::min(frames.size() - n, lane.available(frames.size() - n));
-    for (size_t i = 0; i < count; ++i) {
-      const HandedFrame& handed = lane.front(i);
+    for (size_t k = 0; k < count; ++k) {
+      const HandedFrame& handed = lane.front(k);
       for (size_t line = 0; line < kFetched; line += kLine) {
         __builtin_prefetch(handed.data + line);
       }
@@ -171,11 +174,14 @@ bool SteeredPort::send_inside(Instant now, Frame& frame) {
   return true;
 }
 
-/// As many as there are buffers for.
+/// As many as there are buffers for; none of a frame that is longer than any may be.
 SteeredPort::Copies SteeredPort::copies_of(const Frame& frame) {
   Copies copies;
   const size_t wanted = place_.count - 1;
-  copies.count = below().alloc(std::span(copies.frames).first(wanted));
+  const size_t room = wire::EthernetHeader::kSize + wire::VlanTag::kSize + info_.mtu;
+  if (frame.len <= room) [[likely]] {
+    copies.count = below().alloc(std::span(copies.frames).first(wanted));
+  }
   lost_ += wanted - copies.count;
   for (Frame& copy : std::span(copies.frames).first(copies.count)) {
     std::memcpy(copy.data, frame.data, frame.len);

@@ -92,8 +92,10 @@ class SteeredPort final : public WrappingPort {
   std::shared_ptr<Steering> steering_;
   const EnginePlace place_;
   PortInfo info_;
-  bool handed_first_ = false;  // in the next burst: neither source may starve the other
-  uint32_t touched_ = 0;       // bit i: something is staged for engine i
+  // In the next burst, so that no source of frames starves another.
+  bool handed_first_ = false;
+  uint32_t next_from_ = 0;
+  uint32_t touched_ = 0;  // bit i: something is staged for engine i
   uint64_t rx_handed_over_ = 0;
   uint64_t lost_ = 0;
 };

@@ -57,6 +57,14 @@ class TwoNamespaces(harness.PairTest):
         client, _ = self.run_between(PINGPONG, "-c", "-n", 200)
         self.assertIn("200 messages checked", client.out)
 
+    def test_two_engines_though_the_kernel_spreads_frames_as_it_likes(self):
+        for drive in ("rtc", "lcore"):
+            with self.subTest(drive=drive):
+                client, _ = self.run_between(
+                    BW, "-q", 4, "-n", 500, "-s", 8000, "--data_validation", "--drive", drive, "--set",
+                    "engine.lcores=2", "--set", "eal.memory_mb=1024")
+                self.assertIn(f"{4 * 500} messages", client.out)
+
     def test_bw_carries_every_byte(self):
         for operation in ("send", "write", "read"):
             with self.subTest(operation=operation):

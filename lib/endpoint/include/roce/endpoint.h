@@ -50,9 +50,10 @@ class Endpoint {
   void poll();
 
   /// To be called once by every thread but the opening one that polls a device, with drive "rtc":
-  /// gives it buffer caches of its own. False: too many threads have; polling works all the same,
-  /// slower.
-  static bool register_thread();
+  /// gives it buffer caches of its own. Until then the opening thread drives all devices, also
+  /// while a call waits for a neighbour. False: too many threads have caches; polling works all the
+  /// same, slower.
+  bool register_thread();
 
   /// True when the other end of the wire is there.
   bool link_up();
