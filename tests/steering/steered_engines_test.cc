@@ -296,6 +296,25 @@ TEST_F(SteeredEngines, ADatagramToAGroupReachesMembersOfEveryEngineOnce) {
     EXPECT_EQ(parties[i]->cq.poll(wc), expected) << i;
     EXPECT_EQ(parties[i]->memory[40], expected == 0 ? 0 : 0x5a) << i;
   }
+  // Who leaves says nothing, since others of the node stay; and a copy too many is no drop.
+  std::array<uint64_t, 2> sent{};
+  for (uint8_t i = 0; i < 2; ++i) {
+    sent[i] = ports_[0][i]->stats().tx_frames;
+    ASSERT_TRUE(qps[i].detach_mcast(gid));
+  }
+  for (int i = 0; i < 100; ++i) {
+    step();
+  }
+  EXPECT_EQ(ports_[0][0]->stats().tx_frames, sent[0]);
+  EXPECT_EQ(ports_[0][1]->stats().tx_frames, sent[1]);
+  ASSERT_EQ(qps[1].post_send(&wr, &bad), 0);
+  EXPECT_EQ(next(sender).status, IBV_WC_SUCCESS);
+  for (int i = 0; i < 100; ++i) {
+    step();
+  }
+  EXPECT_EQ(devices_[0][0]->counters().drops_of(DropReason::unknown_group), 0u);
+  ibv_wc wc[4];
+  EXPECT_EQ(parties[2]->cq.poll(wc), 1);
 }
 
 }  // namespace

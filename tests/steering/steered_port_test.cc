@@ -159,6 +159,21 @@ TEST_F(SteeredPorts, EveryEngineHearsWhereANeighbourIs) {
   EXPECT_TRUE(nodes_->wire.all_home());
 }
 
+/// The bytes where a packet has its UDP port are something else there.
+TEST_F(SteeredPorts, WhatOnlyLooksLikeAPacketIsNone) {
+  std::vector<uint8_t> reply = arp(2);
+  store_be<uint16_t>(&reply[14 + 22], 4791);  // the end of the target's MAC address
+  store_be24(&reply[14 + 33], qpn_of(2));     // padding
+  std::vector<uint8_t> advertisement = icmpv6(136);
+  advertisement.resize(80);
+  store_be<uint16_t>(&advertisement[14 + 42], 4791);  // the checksum
+  for (const auto& bytes : {reply, tagged(reply), advertisement, tagged(advertisement)}) {
+    EXPECT_FALSE(wire::peek_dest_qp(bytes));
+    arrive(0, bytes);
+    EXPECT_EQ(counts(poll_all()), (Counts{1, 1, 1}));
+  }
+}
+
 TEST_F(SteeredPorts, OneEngineIsAsked) {
   for (const auto& bytes : {arp(1), tagged(arp(1)), icmpv6(135), icmpv6(128), ipv4_of(kIcmp)}) {
     arrive(1, bytes);

@@ -175,7 +175,10 @@ void Engine::take_cnp(const wire::Packet& packet) {
 void Engine::deliver_to_group(const wire::Packet& packet, const Qp* except) {
   const std::vector<Qp*>* const members = groups_.members(packet.destination_gid());
   if (members == nullptr) {
-    drop(DropReason::unknown_group);
+    // With several engines every one gets a copy, and whether another has a member is not known.
+    if (place_.count == 1) {
+      drop(DropReason::unknown_group);
+    }
     return;
   }
   for (Qp* const qp : *members) {

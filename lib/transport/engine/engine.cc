@@ -331,7 +331,13 @@ Status Engine::join_group(Qp& qp, const Gid& group) {
 
 void Engine::leave_group(const Qp& qp, const Gid& group) {
   const Result<bool> last = groups_.detach(group, qp);
-  if (last && *last) {
+  if (!last || !*last) {
+    return;
+  }
+  // Of the node's other engines nothing is known: a switch must not take the port out of the group.
+  if (place_.count > 1) {
+    link_.groups().fall_silent(group);
+  } else {
     link_.groups().leave(group);
   }
 }

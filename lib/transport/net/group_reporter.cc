@@ -23,6 +23,10 @@ void GroupReporter::leave(const Gid& group) {
   }
 }
 
+void GroupReporter::fall_silent(const Gid& group) {
+  next_.erase(group);
+}
+
 void GroupReporter::on_timeout(Instant now) {
   if (now < deadline_) {
     return;

@@ -33,6 +33,8 @@ class GroupReporter {
   /// need no report and get none.
   void join(Instant now, const Gid& group);
   void leave(const Gid& group);
+  /// No more reports, and no word that the node has left: somebody else of it may be a member.
+  void fall_silent(const Gid& group);
 
   bool wants_tx() const { return !pending_.empty(); }
   /// Writes the next frame at `out` (room for kMaxFrame bytes); its length, 0 when there is none.

@@ -31,10 +31,15 @@ inline std::optional<uint32_t> peek_dest_qp(std::span<const uint8_t> frame) {
   if (frame.size() <= ip) {
     return std::nullopt;
   }
-  const bool ipv6 = frame[ip] >> 4 == 6;  // the version
+  constexpr size_t kProtocolAt4 = 9;
+  constexpr size_t kProtocolAt6 = 6;
+  const auto ethertype = load_be<uint16_t>(&frame[ip - 2]);
+  const bool ipv6 = ethertype == kEtherTypeIpv6;
   const size_t udp = ip + (ipv6 ? Ipv6Header::kSize : Ipv4Header::kSize);
   const size_t bth = udp + UdpHeader::kSize;
-  if (frame.size() < bth + Bth::kSize || load_be<uint16_t>(&frame[udp + 2]) != kRoceUdpPort) {
+  if ((!ipv6 && ethertype != kEtherTypeIpv4) || frame.size() < bth + Bth::kSize ||
+      frame[ip + (ipv6 ? kProtocolAt6 : kProtocolAt4)] != kIpProtocolUdp ||
+      load_be<uint16_t>(&frame[udp + 2]) != kRoceUdpPort) {
     return std::nullopt;
   }
   return load_be24(&frame[bth + Bth::kDestQpAt]);
