@@ -8,6 +8,7 @@
 #include <roce/snapshot.h>
 #include <roce/verbs.h>
 
+#include "base/add_counts.h"
 #include "base/check.h"
 #include "objects.h"
 
@@ -73,9 +74,9 @@ Snapshot together(const std::vector<Snapshot>& all) {
   for (size_t i = 1; i < all.size(); ++i) {
     const Snapshot& s = all[i];
     sum.link_up = sum.link_up && s.link_up;
-    sum.engine += s.engine;
-    sum.all_qps += s.all_qps;
-    sum.port += s.port;
+    add_counts(sum.engine, s.engine);
+    add_counts(sum.all_qps, s.all_qps);
+    add_counts(sum.port, s.port);
     sum.turns += s.turns;
     sum.busy_ns += s.busy_ns;
     append(sum.qps, s.qps);

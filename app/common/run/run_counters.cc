@@ -10,15 +10,16 @@
 namespace uroce::app {
 
 Counters run_counters(roce::Endpoint& endpoint) {
+  // Before the port's figures, which contain them, so that they are never more.
+  const roce::FaultSummary faults = endpoint.faults();
   roce::EngineCounters engine;
   roce::QpCounters qps;
   roce::PortStats port;
   for (size_t i = 0; i < endpoint.lcores(); ++i) {
-    engine += endpoint.device(i).counters();
-    qps += endpoint.device(i).qp_counters();
-    port += endpoint.device(i).port_stats();
+    add_counts(engine, endpoint.device(i).counters());
+    add_counts(qps, endpoint.device(i).qp_counters());
+    add_counts(port, endpoint.device(i).port_stats());
   }
-  const roce::FaultSummary faults = endpoint.faults();
   Counters counters = {{"retransmits", qps.retransmitted}, {"drops", engine.dropped}};
   const auto add = [&counters](std::string_view name, uint64_t value) {
     if (value != 0) {

@@ -24,19 +24,6 @@ struct EngineCounters {
     ++drops[static_cast<size_t>(reason)];
     ++dropped;
   }
-  EngineCounters& operator+=(const EngineCounters& c) {
-    rcvd_packets += c.rcvd_packets;
-    sent_packets += c.sent_packets;
-    rcvd_other += c.rcvd_other;
-    rcvd_cnp += c.rcvd_cnp;
-    rcvd_ce += c.rcvd_ce;
-    looped_packets += c.looped_packets;
-    dropped += c.dropped;
-    for (size_t i = 0; i < drops.size(); ++i) {
-      drops[i] += c.drops[i];
-    }
-    return *this;
-  }
   uint64_t drops_of(DropReason reason) const { return drops[static_cast<size_t>(reason)]; }
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/add_counts.h"
 #include "base/trace.h"
 #include "wire/ethernet.h"
 #include "wire/peek.h"
@@ -300,7 +301,7 @@ void Engine::destroy_qp(Qp& qp) {
   take_doorbells();
   active_.remove(qp);
   wheel_.disarm(qp.schedule.id);
-  destroyed_ += qp.core().counters;
+  add_counts(destroyed_, qp.core().counters);
   if (!loops_back(qp)) {
     farewells_.add(qp, now_);
   }
@@ -344,7 +345,7 @@ void Engine::leave_group(const Qp& qp, const Gid& group) {
 
 QpCounters Engine::qp_counters() const {
   QpCounters sum = destroyed_;
-  qps_.for_each([&sum](const Qp& qp) { sum += qp.core().counters; });
+  qps_.for_each([&sum](const Qp& qp) { add_counts(sum, qp.core().counters); });
   return sum;
 }
 

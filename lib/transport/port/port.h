@@ -36,16 +36,6 @@ struct PortStats {
   uint64_t tx_refused = 0;    ///< frames that tx_burst did not accept (back-pressure, not lost)
   uint64_t alloc_failed = 0;  ///< frames that alloc() could not lend
   uint64_t rx_handed_over = 0;  ///< received for another engine of the node (steering/)
-
-  PortStats& operator+=(const PortStats& s) {
-    rx_frames += s.rx_frames;
-    tx_frames += s.tx_frames;
-    rx_missed += s.rx_missed;
-    tx_refused += s.tx_refused;
-    alloc_failed += s.alloc_failed;
-    rx_handed_over += s.rx_handed_over;
-    return *this;
-  }
 };
 
 class Port {

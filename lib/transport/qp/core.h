@@ -54,24 +54,6 @@ struct QpCounters {
   uint64_t rnr_retry_exceeded = 0;
   uint64_t cnps_sent = 0;
   uint64_t cnps_rcvd = 0;
-
-  QpCounters& operator+=(const QpCounters& c) {
-    retransmitted += c.retransmitted;
-    timeouts += c.timeouts;
-    early_retransmits += c.early_retransmits;
-    sequence_naks_rcvd += c.sequence_naks_rcvd;
-    sequence_naks_sent += c.sequence_naks_sent;
-    rnr_naks_rcvd += c.rnr_naks_rcvd;
-    rnr_naks_sent += c.rnr_naks_sent;
-    implied_naks += c.implied_naks;
-    duplicate_requests += c.duplicate_requests;
-    acks_sent += c.acks_sent;
-    retry_exceeded += c.retry_exceeded;
-    rnr_retry_exceeded += c.rnr_retry_exceeded;
-    cnps_sent += c.cnps_sent;
-    cnps_rcvd += c.cnps_rcvd;
-    return *this;
-  }
 };
 
 /// What was heard of a peer between the last progress and the last retry; the most telling of it.
