@@ -86,7 +86,7 @@ class Bench {
     std::array<double, kThreads> rates{};
     const auto work = [&](size_t i) {
       pin(i);
-      if (i > 0 && !endpoint_.register_thread()) {
+      if (i > 0 && !roce::Endpoint::register_thread()) {
         std::fprintf(stderr, "lcores_bench: no place for a thread; the figures are too low\n");
       }
       ++ready;
@@ -96,6 +96,7 @@ class Bench {
     };
     std::thread other;
     if (load != kFirst) {
+      endpoint_.lend(kApart);
       other = std::thread(work, 1);
     }
     std::thread clock([&] {
@@ -111,6 +112,7 @@ class Bench {
     clock.join();
     if (other.joinable()) {
       other.join();
+      endpoint_.give_back(kApart);
     }
     // What is still under way, with nobody else polling.
     for (int quiet = 0; quiet < 10'000; ++quiet) {

@@ -134,6 +134,9 @@ roce::RawConfig End::raw_config(const Command& command, const std::atomic<bool>*
 }
 
 Result<Reply> End::open() {
+  if (config_.engine.lcores != 1) {
+    return roce::failure(EINVAL, "uroce-wire-bench measures one engine; set engine.lcores to 1");
+  }
   auto opened = roce::start_ports(config_);
   if (!opened) {
     return tl::make_unexpected(opened.error());

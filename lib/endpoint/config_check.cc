@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "dpdk_args.h"
+#include "steering/steered_port.h"
 
 namespace roce {
 namespace {
@@ -91,8 +92,10 @@ Status check_buffers(const Config& config) {
   const PortSettings& port = config.port;
   // Packets that wait for an earlier one keep their buffers.
   const uint32_t held = config.engine.held_packets;
+  // What one engine has handed to all others lies in (lcores - 1) lanes of a pool for `lcores`.
+  const auto handed = static_cast<uint32_t>(config.engine.lcores > 1 ? Steering::kLaneFrames : 0);
   const uint32_t least =
-      std::max(port.rx_descriptors + held, port.tx_descriptors) + kBuffersOutsideRings;
+      std::max(port.rx_descriptors + held + handed, port.tx_descriptors) + kBuffersOutsideRings;
   if (port.buffers < least) {
     return failure(EINVAL,
                    fmt::format("{} = {}: with {} receive and {} transmit descriptors and {} held "
@@ -106,7 +109,7 @@ Status check_buffers(const Config& config) {
   if (bytes > memory / 10 * 9) {
     return failure(
         EINVAL,
-        fmt::format("{} = {}: twice {} buffers of {} bytes for each of {} lcores take {} MiB; "
+        fmt::format("{} = {}: twice {} buffers of {} bytes, times engine.lcores = {}, take {} MiB; "
                     "raise it to {} or lower port.buffers, port.mtu or engine.lcores",
                     place_of(config, "eal.memory_mb"), config.eal.memory_mb, port.buffers,
                     buffer_bytes(config), config.engine.lcores, bytes >> 20U,

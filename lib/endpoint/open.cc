@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <functional>
@@ -15,6 +15,7 @@
 #include <roce/endpoint.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "bring_up.h"
 #include "config_check.h"
 #include "dpdk_args.h"
@@ -77,13 +78,13 @@ struct Endpoint::State {
   std::vector<std::unique_ptr<Port>> ports;
   std::vector<FaultyPort*> faulty;  // inside `ports`
   std::vector<std::unique_ptr<verbs::Device>> devices;
-  std::atomic<bool> threads_came{false};  // others than the opening one poll devices, too
-  std::unique_ptr<Telemetry> telemetry;   // asks the devices
+  std::array<bool, kMaxEngines> lent{};  // each read by who drives the device
+  std::unique_ptr<Telemetry> telemetry;  // asks the devices
 
   Status open_ports();
   Status wrap_port(size_t lcore, uint64_t wall_at_zero);
   Status open_device(size_t lcore, uint32_t cpu);
-  void poll_all();
+  void poll_own();
 };
 
 Status Endpoint::State::open_ports() {
@@ -140,13 +141,13 @@ Status Endpoint::State::wrap_port(size_t lcore, uint64_t wall_at_zero) {
 }
 
 Status Endpoint::State::open_device(size_t lcore, uint32_t cpu) {
-  // While one thread drives all devices, one that waits for a neighbour must not stop the others:
-  // the answer may come to any queue.
+  // Where one thread drives several devices, one that waits for a neighbour must not stop the
+  // others: the answer may come to any queue.
   std::function<void()> while_waiting;
   if (config.engine.drive == Drive::rtc && config.engine.lcores > 1) {
-    while_waiting = [this] {
-      if (!threads_came) {
-        poll_all();
+    while_waiting = [this, lcore] {
+      if (!lent[lcore]) {
+        poll_own();
       }
     };
   }
@@ -166,9 +167,11 @@ Status Endpoint::State::open_device(size_t lcore, uint32_t cpu) {
   return {};
 }
 
-void Endpoint::State::poll_all() {
-  for (const auto& device : devices) {
-    device->poll();
+void Endpoint::State::poll_own() {
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (!lent[i]) {
+      devices[i]->poll();
+    }
   }
 }
 
@@ -208,7 +211,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const Config& config) {
   for (const auto& device : state->devices) {
     devices.push_back(device.get());
   }
-  auto telemetry = Telemetry::start(config, std::move(devices));
+  auto telemetry = Telemetry::start(config, devices);
   if (!telemetry) {
     return pass_on(telemetry.error());
   }
@@ -232,11 +235,20 @@ void Endpoint::poll() {
     sched_yield();
     return;
   }
-  state_->poll_all();
+  state_->poll_own();
+}
+
+void Endpoint::lend(size_t lcore) {
+  ROCE_CHECK(lcore < state_->devices.size());
+  state_->lent[lcore] = true;
+}
+
+void Endpoint::give_back(size_t lcore) {
+  ROCE_CHECK(lcore < state_->devices.size());
+  state_->lent[lcore] = false;
 }
 
 bool Endpoint::register_thread() {
-  state_->threads_came = true;
   return register_port_thread();
 }
 
@@ -247,8 +259,8 @@ bool Endpoint::link_up() {
 void Endpoint::linger() {
   constexpr timespec kNap{0, 500'000};
   Instant until;
-  for (const auto& device : state_->devices) {
-    until = std::max(until, device->peers_may_ask_until());
+  for (size_t i = 0; i < state_->devices.size(); ++i) {
+    until = state_->lent[i] ? until : std::max(until, state_->devices[i]->peers_may_ask_until());
   }
   while (now() < until && link_up()) {
     if (state_->config.engine.drive == Drive::rtc) {

@@ -76,6 +76,8 @@ void add_port(Text& text, const verbs::Snapshot& s) {
   text.counter("port_tx_frames_total", "frames sent", s.port.tx_frames);
   text.counter("port_rx_missed_total", "frames lost before they were seen", s.port.rx_missed);
   text.counter("port_tx_refused_total", "frames that had to wait", s.port.tx_refused);
+  text.counter("port_rx_handed_over_total", "frames received for another engine",
+               s.port.rx_handed_over);
 }
 
 void add_objects(Text& text, const verbs::Snapshot& s) {

@@ -126,10 +126,11 @@ Entries queue_pairs(const verbs::Snapshot& s) {
   return entries;
 }
 
-Entries completion_queues(const verbs::Snapshot& s) {
+Entries completion_queues(const verbs::Snapshot& s, uint32_t lcores) {
   Entries entries;
   for (const verbs::CqSnapshot& cq : s.cqs) {
-    entries.emplace_back(fmt::format("{}{}", cq.handle, cq.overrun ? "_overrun" : ""),
+    const std::string engine = lcores > 1 ? fmt::format("{}/", cq.lcore) : "";
+    entries.emplace_back(fmt::format("{}{}{}", engine, cq.handle, cq.overrun ? "_overrun" : ""),
                          uint64_t{cq.capacity});
   }
   return entries;
@@ -145,12 +146,12 @@ Entries regions(const verbs::Snapshot& s) {
 
 }  // namespace
 
-Result<std::unique_ptr<Telemetry>> Telemetry::start(const Config& config,
-                                                    std::vector<const verbs::Device*> devices) {
+Result<std::unique_ptr<Telemetry>> Telemetry::start(
+    const Config& config, const std::vector<const verbs::Device*>& devices) {
   if (!config.telemetry.socket && config.telemetry.prometheus_port == 0) {
     return nullptr;
   }
-  std::unique_ptr<Telemetry> made(new Telemetry(config, std::move(devices)));
+  std::unique_ptr<Telemetry> made(new Telemetry(config, devices));
   Telemetry* const self = made.get();
   if (config.telemetry.socket) {
     if (const Status s = serve_telemetry(
@@ -160,9 +161,8 @@ Result<std::unique_ptr<Telemetry>> Telemetry::start(const Config& config,
     }
   }
   if (config.telemetry.prometheus_port != 0) {
-    auto server = PrometheusServer::start(
-        static_cast<uint16_t>(config.telemetry.prometheus_port),
-        [self] { return self->snapshots().map(verbs::together).map(prometheus_text); });
+    auto server = PrometheusServer::start(static_cast<uint16_t>(config.telemetry.prometheus_port),
+                                          [self] { return self->snapshot().map(prometheus_text); });
     if (!server) {
       return tl::make_unexpected(server.error());
     }
@@ -175,43 +175,62 @@ Telemetry::~Telemetry() {
   stop_telemetry();
 }
 
-Result<std::vector<verbs::Snapshot>> Telemetry::snapshots() {
-  const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  if (!last_.empty() && now - taken_ < kFresh) {
-    return last_;
+Telemetry::Telemetry(const Config& config, const std::vector<const verbs::Device*>& devices)
+    : config_(config) {
+  for (const verbs::Device* device : devices) {
+    engines_.push_back({.device = device, .last = {}, .taken = {}});
   }
-  std::vector<verbs::Snapshot> fresh;
-  for (const verbs::Device* device : devices_) {
-    Result<verbs::Snapshot> one = device->snapshot(kPatience);
-    if (!one) {
-      return tl::make_unexpected(one.error());
-    }
-    fresh.push_back(std::move(*one));
+}
+
+Result<verbs::Snapshot> Telemetry::snapshot(Engine& engine) {
+  if (engine.last && std::chrono::steady_clock::now() - engine.taken < kFresh) {
+    return *engine.last;
   }
-  last_ = fresh;
-  taken_ = std::chrono::steady_clock::now();
+  Result<verbs::Snapshot> fresh = engine.device->snapshot(kPatience);
+  if (fresh) {
+    engine.last = *fresh;
+    engine.taken = std::chrono::steady_clock::now();
+  }
   return fresh;
 }
 
-TelemetryAnswer Telemetry::lcore(const std::vector<verbs::Snapshot>& all, std::string_view number) {
-  size_t index = 0;
-  std::from_chars(number.begin(), number.end(), index);
-  if (index >= all.size()) {
-    return {.entries = {{"error", fmt::format("there is no lcore {}; the last one is {}", number,
-                                              all.size() - 1)}}};
-  }
-  const verbs::Snapshot& now = all[index];
+/// Of all engines together.
+Result<verbs::Snapshot> Telemetry::snapshot() {
   const std::lock_guard lock(mutex_);
-  Asked& asked = asked_[index];
-  const uint64_t time = now.time_ns - asked.time_ns;
-  const uint64_t busy = now.busy_ns - asked.busy_ns;
-  const uint64_t percent = asked.time_ns == 0 || time == 0 ? 0 : busy * 100 / time;
-  asked = {now.time_ns, now.busy_ns};
-  return {.entries = {{"cpu", static_cast<uint64_t>(std::max(now.cpu, 0))},
-                      {"turns", now.turns},
-                      {"time_ns", now.time_ns},
-                      {"busy_ns", now.busy_ns},
+  std::vector<verbs::Snapshot> all;
+  for (Engine& engine : engines_) {
+    Result<verbs::Snapshot> one = snapshot(engine);
+    if (!one) {
+      return one;
+    }
+    all.push_back(std::move(*one));
+  }
+  return verbs::together(all);
+}
+
+TelemetryAnswer Telemetry::lcore(std::string_view number) {
+  const std::lock_guard lock(mutex_);
+  size_t index = 0;
+  const auto [end, error] = std::from_chars(number.begin(), number.end(), index);
+  const bool is_number = number.empty() || (error == std::errc{} && end == number.end());
+  if (!is_number || index >= engines_.size()) {
+    return {.entries = {{"error", fmt::format("there is no lcore {}; the last one is {}", number,
+                                              engines_.size() - 1)}}};
+  }
+  Engine& engine = engines_[index];
+  const Result<verbs::Snapshot> now = snapshot(engine);
+  if (!now) {
+    return {.entries = {{"error", now.error().reason}}};
+  }
+  const uint64_t time = now->time_ns - engine.asked_ns;
+  const uint64_t busy = now->busy_ns - engine.asked_busy_ns;
+  const uint64_t percent = engine.asked_ns == 0 || time == 0 ? 0 : busy * 100 / time;
+  engine.asked_ns = now->time_ns;
+  engine.asked_busy_ns = now->busy_ns;
+  return {.entries = {{"cpu", static_cast<uint64_t>(std::max(now->cpu, 0))},
+                      {"turns", now->turns},
+                      {"time_ns", now->time_ns},
+                      {"busy_ns", now->busy_ns},
                       {"busy_percent_since_last_asked", std::min<uint64_t>(percent, 100)}}};
 }
 
@@ -219,21 +238,21 @@ TelemetryAnswer Telemetry::answer(std::string_view command, std::string_view par
   if (command == "/roce/list") {
     return {.entries = {{"", std::string(kDevice)}}, .list = true};
   }
-  const auto all = snapshots();
-  if (!all) {
-    return {.entries = {{"error", all.error().reason}}};
-  }
   if (command == "/roce/lcores") {
-    return lcore(*all, parameters);
+    return lcore(parameters);
   }
-  const verbs::Snapshot now = verbs::together(*all);
+  const Result<verbs::Snapshot> seen = snapshot();
+  if (!seen) {
+    return {.entries = {{"error", seen.error().reason}}};
+  }
+  const verbs::Snapshot& now = *seen;
   if (command == "/roce/qps") {
     return {.entries = queue_pairs(now), .list = true};
   }
   return {.entries = command == "/roce/devices"    ? device(now, config_)
-                     : command == "/roce/ports"    ? port(now, devices_[0]->port_info())
+                     : command == "/roce/ports"    ? port(now, engines_[0].device->port_info())
                      : command == "/roce/qp"       ? queue_pair(now, parameters)
-                     : command == "/roce/cqs"      ? completion_queues(now)
+                     : command == "/roce/cqs"      ? completion_queues(now, config_.engine.lcores)
                      : command == "/roce/mrs"      ? regions(now)
                      : command == "/roce/counters" ? counters(now)
                                                    : drops(now)};

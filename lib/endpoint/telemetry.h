@@ -6,8 +6,8 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,30 +24,30 @@ class Telemetry {
   /// As telemetry.* says; nullptr when nothing is wanted. The devices, at least one, are shown as
   /// one that has all of their objects and the sums of their counters; they outlive the object.
   static Result<std::unique_ptr<Telemetry>> start(const Config& config,
-                                                  std::vector<const verbs::Device*> devices);
+                                                  const std::vector<const verbs::Device*>& devices);
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
  private:
-  /// When an engine's busy share was last asked for.
-  struct Asked {
-    uint64_t time_ns = 0;
-    uint64_t busy_ns = 0;
+  /// One engine, as it was last seen.
+  struct Engine {
+    const verbs::Device* device = nullptr;
+    std::optional<verbs::Snapshot> last;
+    std::chrono::steady_clock::time_point taken;
+    uint64_t asked_ns = 0;  // when the busy share was last asked for
+    uint64_t asked_busy_ns = 0;
   };
 
-  Telemetry(const Config& config, std::vector<const verbs::Device*> devices)
-      : config_(config), devices_(std::move(devices)), asked_(devices_.size()) {}
-  Result<std::vector<verbs::Snapshot>> snapshots();
+  Telemetry(const Config& config, const std::vector<const verbs::Device*>& devices);
+  Result<verbs::Snapshot> snapshot(Engine& engine);
+  Result<verbs::Snapshot> snapshot();
   TelemetryAnswer answer(std::string_view command, std::string_view parameters);
-  TelemetryAnswer lcore(const std::vector<verbs::Snapshot>& now, std::string_view number);
+  TelemetryAnswer lcore(std::string_view number);
 
   const Config config_;
-  const std::vector<const verbs::Device*> devices_;
   std::mutex mutex_;
-  std::vector<verbs::Snapshot> last_;  // guarded by mutex_, as is all below
-  std::chrono::steady_clock::time_point taken_;
-  std::vector<Asked> asked_;                      // by engine
+  std::vector<Engine> engines_;                   // guarded by mutex_
   std::unique_ptr<PrometheusServer> prometheus_;  // the first to go
 };
 

@@ -48,7 +48,9 @@ void read_engine(detail::DeviceState& device, Snapshot& snapshot) {
       [&snapshot](const roce::Qp& qp) { snapshot.qps.push_back(snapshot_of(qp)); });
   device.objects.for_each(
       [&snapshot](const detail::CqState* cq) {
-        snapshot.cqs.push_back({cq->handle, cq->queue.capacity(), cq->queue.overrun()});
+        snapshot.cqs.push_back({.handle = cq->handle,
+                                .capacity = cq->queue.capacity(),
+                                .overrun = cq->queue.overrun()});
       },
       [&snapshot, &device](uint32_t key) {
         if (const MemoryRegion* const region = device.engine.regions().find(key)) {
@@ -81,6 +83,9 @@ Snapshot together(const std::vector<Snapshot>& all) {
     sum.busy_ns += s.busy_ns;
     append(sum.qps, s.qps);
     append(sum.cqs, s.cqs);
+    for (size_t k = sum.cqs.size() - s.cqs.size(); k < sum.cqs.size(); ++k) {
+      sum.cqs[k].lcore = static_cast<uint32_t>(i);
+    }
     append(sum.mrs, s.mrs);
   }
   return sum;

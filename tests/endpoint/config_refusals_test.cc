@@ -93,7 +93,8 @@ TEST(ConfigRefusals, ValuesThatAreOutOfRangeOrDoNotAgree) {
        "port.mtu = 1200: IPv6 needs at least 1280; raise it or empty address.ipv6"},
       {{{"port.buffers", "1200"}}, "held packets at least "},
       {{{"eal.memory_mb", "64"}, {"port.buffers", "60000"}}, " MiB; raise it to "},
-      {{{"engine.lcores", "9"}}, "bytes for each of 9 lcores take "},
+      {{{"engine.lcores", "9"}}, "bytes, times engine.lcores = 9, take "},
+      {{{"engine.lcores", "2"}, {"port.buffers", "3583"}}, "held packets at least 3584 are needed"},
       {{{"engine.lcores", "17"}}, "engine.lcores = 17: must be 1 to 16"},
       {{{"engine.lcores", "4"}, {"eal.memory_mb", "4096"}, {"engine.drive", "lcore"}},
        "engine.lcores = 4: drive \"lcore\" polls on a CPU for each, and this process may use 3; "

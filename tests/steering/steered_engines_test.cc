@@ -237,8 +237,28 @@ TEST_F(SteeredEngines, ADatagramReachesAnotherEngineOfTheNode) {
 TEST_F(SteeredEngines, APeerOnAnotherEngineIsAnsweredAfterTheEnd) {
   Party a(*devices_[0][0]);
   Party b(*devices_[0][2]);
-  exchange(a, b, 0, 0, "0 to 2");
+  verbs::Qp from = a.create_qp(IBV_QPT_RC);
+  auto to = std::make_unique<verbs::Qp>(b.create_qp(IBV_QPT_RC));
+  sim::RcParameters p;
+  p.timeout = 10;
+  ASSERT_EQ(sim::connect(from, *to, way_to(0), way_to(0), p), "");
+  ibv_sge sge = a.sge(0, 100);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.wr.rdma = {reinterpret_cast<uint64_t>(b.memory.data()), b.mr.rkey()};
+  ibv_send_wr* bad = nullptr;
+  ASSERT_EQ(from.post_send(&wr, &bad), 0);
+  devices_[0][0]->poll();
+  devices_[0][2]->poll();  // executed and acknowledged
+  to.reset();
+  std::array<Frame, 4> lost;
+  const size_t count = nodes_->ports[0][0]->rx_burst(clock_.now(), lost);
+  ASSERT_GT(count, 0u);
+  nodes_->ports[0][0]->release(std::span(lost).first(count));
   EXPECT_GT(devices_[0][2]->peers_may_ask_until(), clock_.now());
+  EXPECT_EQ(next(a).status, IBV_WC_SUCCESS);
 }
 
 TEST_F(SteeredEngines, WhoIsAskedAnswersAlone) {

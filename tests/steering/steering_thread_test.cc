@@ -23,11 +23,12 @@ constexpr uint32_t kEngines = 3;
 constexpr uint32_t kFramesAQueue = 20'000;
 constexpr size_t kDestQpAt = kNumberAt + 5;
 constexpr size_t kCheckAt = kNumberAt + 16;
+constexpr size_t kSourceAt = kNumberAt + 20;  // the engine on whose queue the frame came
 
 /// Brings frames to engines drawn at random; buffers are made and freed by whichever thread.
 class SourcePort final : public Port {
  public:
-  explicit SourcePort(uint64_t seed) : random_(seed) {}
+  explicit SourcePort(uint32_t engine) : engine_(engine), random_(engine + 1) {}
 
   const PortInfo& info() const override { return info_; }
   bool link_up() override { return true; }
@@ -38,6 +39,7 @@ class SourcePort final : public Port {
       std::vector<uint8_t> bytes = roce_bytes(0, kNumberAt + 32);
       store_be24(&bytes[kDestQpAt], qpn);
       store_be<uint32_t>(&bytes[kCheckAt], ~qpn);
+      store_be<uint32_t>(&bytes[kSourceAt], engine_);
       auto* const memory = new uint8_t[bytes.size()];
       frame = Frame{.data = memory, .cookie = memory};
       fill(frame, bytes);
@@ -57,6 +59,7 @@ class SourcePort final : public Port {
 
  private:
   PortInfo info_{.name = "source", .mac = {}, .mtu = 1500};
+  uint32_t engine_;
   Prng random_;
   size_t made_ = 0;
 };
@@ -65,12 +68,12 @@ TEST(SteeringThreads, EveryFrameReachesItsEnginesThread) {
   auto steering = std::make_shared<Steering>(kEngines, false);
   std::vector<std::unique_ptr<SteeredPort>> ports;
   for (uint32_t i = 0; i < kEngines; ++i) {
-    ports.push_back(
-        std::make_unique<SteeredPort>(std::make_unique<SourcePort>(i + 1), steering, i));
+    ports.push_back(std::make_unique<SteeredPort>(std::make_unique<SourcePort>(i), steering, i));
   }
   // A frame that finds its ring full is lost and counted, so that all are accounted for at the end.
   std::atomic<uint64_t> received{0};
   std::atomic<uint64_t> wrong{0};
+  std::array<std::array<uint64_t, kEngines>, kEngines> from{};  // [engine][source]
   std::array<std::atomic<uint64_t>, kEngines> lost{};
   const auto all = [&] {
     uint64_t sum = received;
@@ -90,6 +93,7 @@ TEST(SteeringThreads, EveryFrameReachesItsEnginesThread) {
           const bool right = EnginePlace{i, kEngines}.owns(qpn) &&
                              load_be<uint32_t>(frame.data + kCheckAt) == ~qpn;
           wrong += right ? 0 : 1;
+          ++from[i][load_be<uint32_t>(frame.data + kSourceAt)];
         }
         ports[i]->release(std::span(burst).first(n));
         received += n;
@@ -104,7 +108,11 @@ TEST(SteeringThreads, EveryFrameReachesItsEnginesThread) {
     thread.join();
   }
   EXPECT_EQ(wrong, 0u);
-  EXPECT_GT(received, 0u);
+  for (const auto& sources : from) {
+    for (const uint64_t count : sources) {
+      EXPECT_GT(count, 0u);  // every ring has carried something
+    }
+  }
 }
 
 }  // namespace

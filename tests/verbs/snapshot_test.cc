@@ -18,12 +18,12 @@ TEST(Snapshots, OfSeveralEnginesAreShownAsOne) {
   a.all_qps.retransmitted = 2;
   a.port.rx_handed_over = 4;
   a.qps.push_back({.qpn = 17, .type = "RC", .state = "RTS", .counters = {}});
+  a.cqs.push_back({.handle = 1, .capacity = 64});
   Snapshot b = a;
   b.time_ns = 6;
   b.link_up = false;
   b.engine.drop(DropReason::pkey);
   b.qps[0].qpn = 18;
-  b.cqs.push_back({.handle = 1, .capacity = 64});
   b.mrs.push_back({.key = 9, .kind = "MR"});
   const Snapshot sum = together({a, b});
   EXPECT_EQ(sum.time_ns, 5u);
@@ -39,7 +39,11 @@ TEST(Snapshots, OfSeveralEnginesAreShownAsOne) {
   EXPECT_EQ(sum.port.rx_handed_over, 8u);
   ASSERT_EQ(sum.qps.size(), 2u);
   EXPECT_EQ(sum.qps[1].qpn, 18u);
-  EXPECT_EQ(sum.cqs.size() + sum.mrs.size(), 2u);
+  EXPECT_EQ(sum.mrs.size(), 1u);
+  ASSERT_EQ(sum.cqs.size(), 2u);
+  EXPECT_EQ(sum.cqs[0].lcore, 0u);
+  EXPECT_EQ(sum.cqs[1].lcore, 1u);
+  EXPECT_EQ(sum.cqs[1].handle, sum.cqs[0].handle);
 }
 
 }  // namespace

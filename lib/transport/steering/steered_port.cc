@@ -152,7 +152,6 @@ size_t SteeredPort::tx_burst(Instant now, std::span<Frame> frames) {
   return done;
 }
 
-/// Nothing is both for this node and without a destination QPN.
 bool SteeredPort::stays_inside(const Frame& frame) const {
   ROCE_DCHECK(frame.segment_count == 0);
   return std::memcmp(frame.data, info_.mac.bytes.data(), info_.mac.bytes.size()) == 0 ||
@@ -162,7 +161,8 @@ bool SteeredPort::stays_inside(const Frame& frame) const {
 /// False: the frame is for the network as well, and the device does not take it now.
 bool SteeredPort::send_inside(Instant now, Frame& frame) {
   if ((frame.data[0] & 1) == 0) {
-    hand_over(frame, target_of(frame).engine);
+    const Target target = target_of(frame);
+    hand_over(frame, target.way == Way::there ? target.engine : place_.index);
     return true;
   }
   Copies copies = copies_of(frame);

@@ -58,7 +58,7 @@ class Lcores(harness.PairTest):
     def test_a_device_without_queues_is_refused(self):
         vhost = f"net_vhost0,iface={self.folder}/w.sock,queues=1"
         end = self.launch(BW, "--set", "port.kind=vdev", "--set", f"port.vdev={vhost}", *TWO).end()
-        self.one_line_error(end, 1, "has 1 queue pairs, not 2; set engine.lcores to at most 1")
+        self.one_line_error(end, 1, "has 1 queue pair, not 2; set engine.lcores to at most 1")
 
 
 if __name__ == "__main__":

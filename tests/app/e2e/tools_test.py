@@ -165,8 +165,8 @@ class TelemetryTest(ToolTest):
                 answers.append(json.loads(asking.recv(65536))[command.split(",")[0]])
         return answers
 
-    def start_run(self, drive, *arguments):
-        server = self.start_server(BW, "--op", "write", "-D", "30", "--drive", drive)
+    def start_run(self, drive, *arguments, both=()):
+        server = self.start_server(BW, "--op", "write", "-D", "30", "--drive", drive, *both)
         client = self.start_client(BW, "--op", "write", "-D", "30", "--drive", drive, "--set",
                                    "telemetry.socket=true", *arguments)
         self.wait_for_queue_pair(client)
@@ -209,6 +209,29 @@ class TelemetryTest(ToolTest):
                 client.interrupt()
                 client.end()
                 server.end()
+
+    def test_several_engines_are_shown_as_one_device(self):
+        two = ("--set", "engine.lcores=2", "-q", "2")
+        client, server = self.start_run("lcore", *two, both=two)
+        device, qps, cqs, mrs, *lcores = self.ask(
+            client, "/roce/devices", "/roce/qps", "/roce/cqs", "/roce/mrs", "/roce/lcores,0",
+            "/roce/lcores,1", "/roce/lcores,2", "/roce/lcores,x")
+        self.assertEqual((device["lcores"], device["qps"], device["cqs"]), (2, 2, 4))
+        self.assertEqual((len(qps), len(mrs)), (2, 2))
+        self.assertEqual(sorted({name.split("/")[0] for name in cqs}), ["0", "1"])
+        self.assertEqual(len(cqs), 4)
+        for number in qps:
+            self.assertEqual(self.ask(client, f"/roce/qp,{number}")[0]["state"], "RTS")
+        for lcore in lcores[:2]:
+            self.assertGreater(lcore["turns"], 0)
+        self.assertNotEqual(lcores[0]["turns"], lcores[1]["turns"])
+        for asked, lcore in zip("2x", lcores[2:]):
+            self.assertEqual(lcore["error"], f"there is no lcore {asked}; the last one is 1")
+        top = self.run_tool(TOP, "-n", "2", "-d", "0.3", "--batch", "-s", self.socket).out
+        self.assertEqual(top.count("lcore CPU"), 4, top)
+        client.interrupt()
+        client.end()
+        server.end()
 
     def test_prometheus_gets_its_page_on_loopback_only(self):
         port = free_port()

@@ -46,14 +46,19 @@ class Endpoint {
   const Config& config() const;
 
   /// Lets the devices make progress when this thread is the one that drives them; else yields the
-  /// CPU. With drive "rtc", several threads may have a device each: they call device(i).poll().
+  /// CPU. With drive "rtc" the opening thread drives all that it has not lent.
   void poll();
 
-  /// To be called once by every thread but the opening one that polls a device, with drive "rtc":
-  /// gives it buffer caches of its own. Until then the opening thread drives all devices, also
-  /// while a call waits for a neighbour. False: too many threads have caches; polling works all the
-  /// same, slower.
-  bool register_thread();
+  /// Drive "rtc": another thread makes all calls of the `lcore`-th device from now on, its poll()
+  /// among them, until give_back(). Both are called by the opening thread, while the other is not
+  /// at it: before it starts, and after it has ended. Every engine has to be polled all the time:
+  /// frames for one may come to the queue of another, requests for the node's address among them.
+  void lend(size_t lcore);
+  void give_back(size_t lcore);
+  /// To be called once by a thread that has been lent a device: gives it buffer caches of its own.
+  /// It has the CPUs of the thread that started it, mostly one. False: too many threads have
+  /// caches; polling works all the same, slower.
+  static bool register_thread();
 
   /// True when the other end of the wire is there.
   bool link_up();

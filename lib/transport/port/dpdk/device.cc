@@ -150,7 +150,8 @@ Status Device::check_queues() const {
   const uint16_t most = std::min(info_.max_rx_queues, info_.max_tx_queues);
   if (queues_ > most) {
     return failure(EINVAL, "device '" + name_ + "' (" + info_.driver_name + ") has " +
-                               std::to_string(most) + " queue pairs, not " +
+                               std::to_string(most) +
+                               (most == 1 ? " queue pair, not " : " queue pairs, not ") +
                                std::to_string(queues_) + "; set engine.lcores to at most " +
                                std::to_string(most));
   }

@@ -24,7 +24,8 @@ struct QpSnapshot {
 };
 
 struct CqSnapshot {
-  uint32_t handle = 0;
+  uint32_t lcore = 0;   ///< the engine, of those that are shown together
+  uint32_t handle = 0;  ///< a number of its engine's
   uint32_t capacity = 0;
   bool overrun = false;  ///< a completion was lost
 };
