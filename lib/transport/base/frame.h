@@ -7,10 +7,11 @@
 namespace roce {
 
 /// A run of bytes that follows a frame's header part on the wire. It points into memory that the
-/// port does not own (registered user memory, or the tail of the header buffer).
+/// port does not own (registered user memory, or the tail of the header buffer). Without initial
+/// values, so that an array of them costs nothing before it is used (Step has one).
 struct Segment {
-  const uint8_t* data = nullptr;
-  uint32_t len = 0;  ///< bytes
+  const uint8_t* data;
+  uint32_t len;  ///< bytes
 };
 
 /// A gather list: `len` bytes at `data`, then the segments in order. Received frames always have no
