@@ -156,20 +156,21 @@ struct SrqState {
   const char* post_error = "";
 };
 
-struct QpState {
+/// In the first line what posting touches.
+struct alignas(64) QpState {
   ~QpState();
 
+  roce::Qp* qp = nullptr;  // owned by the engine
   std::shared_ptr<PdState> pd;
+  ibv_qp_cap cap{};
+  ibv_qp_type type = IBV_QPT_RC;
+  const char* post_error = "";
   std::shared_ptr<CqState> send_cq;
   std::shared_ptr<CqState> recv_cq;
   std::shared_ptr<SrqState> srq;  // may be empty
-  roce::Qp* qp = nullptr;         // owned by the engine
-  ibv_qp_type type = IBV_QPT_RC;
   bool signal_all = false;
-  ibv_qp_cap cap{};
   ibv_qp_attr attr{};
   std::vector<Gid> groups;  // multicast groups joined
-  const char* post_error = "";
 
   DeviceState& device() const { return *pd->device; }
   Engine& engine() const { return device().engine; }

@@ -278,6 +278,7 @@ void show(QpState& qp) {
 }  // namespace
 
 int Qp::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  engine_qp_->prefetch(kSendWork);
   const int rc = stage_list(*state_, wr);
   if (rc != 0) {
     *bad_wr = wr;
@@ -287,6 +288,7 @@ int Qp::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
 }
 
 int Qp::post_send_all(ibv_send_wr* wr) {
+  engine_qp_->prefetch(kSendWork);
   const int rc = stage_list(*state_, wr);
   if (rc != 0) {
     state_->qp->send_queue().take_back();

@@ -45,7 +45,7 @@ QpType to_transport(ibv_qp_type type) {
 
 }  // namespace
 
-Qp::Qp(std::unique_ptr<detail::QpState> state) : state_(std::move(state)) {}
+Qp::Qp(std::unique_ptr<detail::QpState> state) : state_(std::move(state)), engine_qp_(state_->qp) {}
 Qp::Qp(Qp&&) noexcept = default;
 Qp& Qp::operator=(Qp&&) noexcept = default;
 Qp::~Qp() = default;

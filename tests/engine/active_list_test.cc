@@ -26,7 +26,7 @@ class ActiveListTest : public ::testing::Test {
   Qp& qp(uint32_t i) { return qps_[i]; }
   void add(std::initializer_list<uint32_t> which) {
     for (const uint32_t i : which) {
-      list_.add(qp(i));
+      list_.add(qp(i), kAnyWork);
     }
   }
   std::vector<uint32_t> drain() {
@@ -57,9 +57,17 @@ TEST_F(ActiveListTest, CanBeAddedAgainOnceServed) {
 
 TEST_F(ActiveListTest, ShowsWhoComesNext) {
   add({4, 5});
-  EXPECT_EQ(list_.peek(0), &qp(4));
-  EXPECT_EQ(list_.peek(1), &qp(5));
+  EXPECT_EQ(list_.peek(0)->qp, &qp(4));
+  EXPECT_EQ(list_.peek(1)->qp, &qp(5));
   EXPECT_EQ(list_.peek(2), nullptr);
+}
+
+TEST_F(ActiveListTest, RemembersAllThatAQueuePairWasAddedFor) {
+  list_.add(qp(4), kReceiveWork);
+  EXPECT_EQ(list_.peek(0)->work, kReceiveWork);
+  EXPECT_EQ(qp(4).schedule.work, kReceiveWork);
+  list_.add(qp(4), kSendWork);
+  EXPECT_EQ(list_.pop().schedule.work, kAnyWork) << "until it has been served";
 }
 
 TEST_F(ActiveListTest, RemovesFromAnywhere) {
@@ -76,7 +84,7 @@ TEST_F(ActiveListTest, RemovingWhoIsNotInItChangesNothing) {
   list_.remove(qp(5));
   ActiveList other;
   other.reserve(4);
-  other.add(qp(6));
+  other.add(qp(6), kAnyWork);
   list_.remove(qp(6));
   EXPECT_TRUE(qp(6).schedule.active) << "it is in the other list";
   EXPECT_EQ(drain(), (Order{0, 1}));
@@ -101,12 +109,12 @@ TEST_F(ActiveListTest, HoldsAsManyAsItHasRoomForAfterAnyNumberOfTurns) {
 TEST_F(ActiveListTest, GrowsWithoutLosingOrder) {
   ActiveList small;
   small.reserve(2);
-  small.add(qp(0));
+  small.add(qp(0), kAnyWork);
   small.pop();
-  small.add(qp(1));
-  small.add(qp(2));
+  small.add(qp(1), kAnyWork);
+  small.add(qp(2), kAnyWork);
   small.reserve(3);
-  small.add(qp(3));
+  small.add(qp(3), kAnyWork);
   small.remove(qp(1));
   EXPECT_EQ(small.pop().qpn(), 3u) << "the last has taken the place of the first";
   EXPECT_EQ(small.pop().qpn(), 2u);

@@ -6,15 +6,13 @@
 
 namespace roce {
 
-/// Asks for all cache lines of an object. No fault, whatever the address.
-template <class T>
-void prefetch_object(const T& object) {
+/// Asks for the cache lines from `begin` up to `end`, which begins a line. No fault, whatever the
+/// addresses.
+inline void prefetch_lines(const void* begin, const void* end) {
   constexpr size_t kLine = 64;
-  const char* const bytes = reinterpret_cast<const char*>(&object);
-  for (size_t i = 0; i < sizeof(T); i += kLine) {
-    __builtin_prefetch(bytes + i);
+  for (const char* at = static_cast<const char*>(begin); at < end; at += kLine) {
+    __builtin_prefetch(at);
   }
-  __builtin_prefetch(bytes + sizeof(T) - 1);
 }
 
 }  // namespace roce

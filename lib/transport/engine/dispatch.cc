@@ -1,39 +1,20 @@
 // The way in: each received frame is checked and handed to the QPs that it is for, or dropped with
 // a counted reason (spec/error-behaviour.md 1.1).
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <cstring>
 
 #include "base/trace.h"
 #include "engine/engine.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
-#include "wire/peek.h"
 
 namespace roce {
 namespace {
 
-/// How many frames before its turn a frame's first line, and its QP's state, are asked for.
+/// How many frames before its turn a frame's first line is asked for.
 constexpr size_t kFramesAhead = 4;
-constexpr size_t kQpsAhead = 2;
 
 }  // namespace
-
-/// Asks for the state of the QP that a frame seems to be for, some frames before its turn; the one
-/// that was asked for before it has come meanwhile and says where its WQEs are.
-void Engine::fetch_qp_of(const Frame& frame) {
-  const Qp* const qp = qps_.guess(wire::peek_dest_qp({frame.data, frame.len}).value_or(0));
-  if (qp == fetched_qp_) {
-    return;
-  }
-  if (fetched_qp_ != nullptr) {
-    fetched_qp_->prefetch_wqes();
-  }
-  if (qp != nullptr) {
-    qp->prefetch();
-  }
-  fetched_qp_ = qp;
-}
 
 void Engine::receive() {
   const std::span<Frame> frames(rx_);
@@ -42,18 +23,13 @@ void Engine::receive() {
     return;
   }
   trace::rx_burst(n, kRxBurst);
-  fetched_qp_ = nullptr;
-  for (size_t i = 1; i < std::min(kQpsAhead, n); ++i) {  // the turn of the first is now
-    fetch_qp_of(frames[i]);
-  }
+  fetcher_.start(frames.first(n));
   size_t done = 0;
   for (size_t i = 0; i < n; ++i) {
     if (i + kFramesAhead < n) {
       __builtin_prefetch(frames[i + kFramesAhead].data);
     }
-    if (i + kQpsAhead < n) {
-      fetch_qp_of(frames[i + kQpsAhead]);
-    }
+    fetcher_.advance(frames.first(n), i);
     const bool kept = take(frames[i]);
     if (answer_waits_) [[unlikely]] {
       settle();
@@ -233,7 +209,9 @@ void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
   if (qp.core().events != 0) [[unlikely]] {
     report(qp);  // its turn may come after the poll in which the application sees the cause
   }
-  active_.add(qp);
+  // A mark or an error is everybody's affair.
+  const bool odd = packet.congestion_experienced() || qp.core().now_in() == QpState::err;
+  active_.add(qp, odd ? kAnyWork : work_of(*packet.info));
   answer_waits_ = answer_waits_ || qp.answers_at_once();
 }
 

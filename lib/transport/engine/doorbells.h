@@ -16,12 +16,12 @@ class Doorbells {
   void ring(Qp& qp) {
     // Release: the posted WQEs come before the bell. Acquire: pairs with the engine's clearing
     // below, so a bell found rung will still be answered after our post.
-    if (qp.schedule.rung.exchange(true, std::memory_order_acq_rel)) {
+    if (qp.bell.rung.exchange(true, std::memory_order_acq_rel)) {
       return;
     }
     Qp* head = head_.load(std::memory_order_relaxed);
     do {
-      qp.schedule.next_rung = head;
+      qp.bell.next_rung = head;
     } while (!head_.compare_exchange_weak(head, &qp, std::memory_order_release,
                                           std::memory_order_relaxed));
   }
@@ -34,8 +34,8 @@ class Doorbells {
     }
     Qp* qp = head_.exchange(nullptr, std::memory_order_acquire);
     while (qp != nullptr) {
-      Qp* const next = qp->schedule.next_rung;
-      qp->schedule.rung.exchange(false, std::memory_order_acq_rel);
+      Qp* const next = qp->bell.next_rung;
+      qp->bell.rung.exchange(false, std::memory_order_acq_rel);
       visit(*qp);
       qp = next;
     }

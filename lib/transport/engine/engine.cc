@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/add_counts.h"
 #include "base/trace.h"
@@ -103,7 +104,7 @@ void Engine::expire() {
         }
         qp.on_timeout(now_);
         report(qp);
-        active_.add(qp);
+        active_.add(qp, kAnyWork);
       },
       kTimerQuantum);
   if (link_.deadline() <= now_) {
@@ -113,7 +114,7 @@ void Engine::expire() {
 
 void Engine::take_doorbells() {
   doorbells_.take([this](Qp& qp) {
-    active_.add(qp);
+    active_.add(qp, kSendWork);
     posted_ = true;
   });
 }
@@ -137,24 +138,24 @@ void Engine::settle() {
     farewells_.pull(step);
   }
   while (!active_.empty()) {
-    if (const Qp* const soon = active_.peek(kQpsAhead)) {
-      soon->prefetch();
+    if (const ActiveList::Entry* const soon = active_.peek(kQpsAhead)) {
+      soon->qp->prefetch(soon->work);
     }
-    if (const Qp* const next = active_.peek(1)) {
-      next->prefetch_wqes();
+    if (const ActiveList::Entry* const next = active_.peek(1)) {
+      next->qp->prefetch_wqes(next->work);
     }
     Qp& qp = active_.pop();
     const size_t before = step.used();
-    if (serve(qp, step)) {
+    if (const uint8_t left = serve(qp, step); left != 0) {
       // Round again only for frames: whoever waits for something else waits for the next poll.
-      (step.used() > before && !step.turn_ended() ? active_ : later_).add(qp);
+      (step.used() > before && !step.turn_ended() ? active_ : later_).add(qp, left);
     }
     if (step.exhausted() && step.used() > 0) {
       break;
     }
   }
   while (!later_.empty()) {
-    active_.add(later_.pop());
+    active_.add(later_.pop(), 0);
   }
   take_built(step);
 }
@@ -164,22 +165,27 @@ void Engine::take_built(const Step& step) {
   ready_ += step.used();
 }
 
-/// Lets the QP build packets and reports what has become of it. True when it wants another turn.
-bool Engine::serve(Qp& qp, Step& step) {
+/// Lets the QP build packets and reports what has become of it. Returns what it wants another turn
+/// for.
+uint8_t Engine::serve(Qp& qp, Step& step) {
+  const uint8_t work = std::exchange(qp.schedule.work, uint8_t{0});
   const bool local = loops_back(qp);
   const size_t first = step.used();
   step.allow(local ? std::min(kQuantum, local_room()) : kQuantum);
-  qp.pull(step);
-  bool again = step.full() || qp.wants_turn();
+  qp.pull(step, work);
+  uint8_t left = step.full() ? work : 0;
+  if ((work & kReceiveWork) != 0 && qp.wants_turn()) {
+    left |= kReceiveWork;
+  }
   if (local) {
     loop_back(step, first, qp);
   }
   if (!qp.flush(kFlushQuantum)) {
-    again = true;
+    left |= kSendWork;
   }
   report(qp);
-  schedule_timer(qp);
-  return again;
+  schedule_timer(qp, work);
+  return left;
 }
 
 /// Shows the application what has become of the QP: completions and events together, so that none
@@ -229,8 +235,8 @@ bool Engine::goes_to_another_engine(const Frame& frame) const {
 }
 
 /// Lazy: an armed timer that is early stays; it looks again when it fires.
-void Engine::schedule_timer(Qp& qp) {
-  const Instant deadline = qp.deadline();
+void Engine::schedule_timer(Qp& qp, uint8_t work) {
+  const Instant deadline = qp.deadline(work);
   if (deadline < qp.schedule.timer) {
     qp.schedule.timer = deadline;
     wheel_.arm(qp.schedule.id, deadline);
@@ -281,8 +287,9 @@ void Engine::answer_now(Qp& qp) {
   fill_blanks();
   qp.hurry();
   Step step(now_, regions_, {tx_.data() + ready_, ready_ == 0 ? blank_ : 0});
-  if (serve(qp, step)) {
-    active_.add(qp);
+  qp.schedule.work |= kAnyWork;
+  if (const uint8_t left = serve(qp, step); left != 0) {
+    active_.add(qp, left);
   }
   take_built(step);
   flush();

@@ -23,6 +23,7 @@
 #include "engine/doorbells.h"
 #include "engine/farewells.h"
 #include "engine/multicast_table.h"
+#include "engine/qp_fetcher.h"
 #include "engine/qp_table.h"
 #include "engine/timer_wheel.h"
 #include "memory/region_table.h"
@@ -83,7 +84,7 @@ class Engine {
   /// engine's).
   void ring(Qp& qp) {
     if (same_thread_) {
-      active_.add(qp);
+      active_.add(qp, kSendWork);
       posted_ = true;
     } else {
       doorbells_.ring(qp);
@@ -114,7 +115,7 @@ class Engine {
   Status join_group(Qp& qp, const Gid& group);
   void leave_group(const Qp& qp, const Gid& group);
   /// The QP's attributes or state were changed: serve it in the next poll.
-  void touch(Qp& qp) { active_.add(qp); }
+  void touch(Qp& qp) { active_.add(qp, kAnyWork); }
 
   RegionTable& regions() { return regions_; }
   const QpTable& qps() const { return qps_; }
@@ -135,7 +136,6 @@ class Engine {
   static constexpr size_t kLocalFrames = 256;  // looped back and not yet received; a power of two
 
   void receive();
-  void fetch_qp_of(const Frame& frame);
   void handle(const Frame& frame);
   void deliver(const wire::Packet& packet);
   void take_cnp(const wire::Packet& packet);
@@ -151,7 +151,7 @@ class Engine {
   void expire();
   void take_doorbells();
   void settle();
-  bool serve(Qp& qp, Step& step);
+  uint8_t serve(Qp& qp, Step& step);
   void take_built(const Step& step);
   void loop_back(Step& step, size_t first, const Qp& sender);
   void report(Qp& qp);
@@ -159,7 +159,7 @@ class Engine {
   void pull_link_frames();
   void fill_blanks();
   void flush();
-  void schedule_timer(Qp& qp);
+  void schedule_timer(Qp& qp, uint8_t work = kAnyWork);
   /// Some of what the QP sends may be for QPs of this engine.
   bool loops_back(const Qp& qp) const {
     return !port_loops_back_ && qp.may_loop_back() &&
@@ -202,7 +202,7 @@ class Engine {
   size_t local_tail_ = 0;
 
   const Frame* handled_ = nullptr;  // the one that is on its way in
-  const Qp* fetched_qp_ = nullptr;  // whose state was asked for last in this burst
+  QpFetcher fetcher_{qps_};
 
   EngineCounters counters_;
   QpCounters destroyed_;

@@ -307,11 +307,12 @@ void Completer::fail(CompletionStatus status, uint8_t vendor_error) {
 }
 
 bool Completer::flush(uint32_t limit) {
-  for (; limit > 0 && queue_.has(0); --limit) {
-    push(queue_.at(0), CompletionStatus::flush_error, 0);
-    queue_.release();
+  SendQueue& queue = window_.queue();
+  for (; limit > 0 && queue.has(0); --limit) {
+    push(queue.at(0), CompletionStatus::flush_error, 0);
+    queue.release();
   }
-  return !queue_.has(0);
+  return !queue.has(0);
 }
 
 /// With it go the local requests behind it: they have been carried out, and it was their turn.
@@ -333,7 +334,7 @@ void Completer::push(const SendWqe& wqe, CompletionStatus status, uint8_t vendor
   cqe.opcode = kCompletionOpcodes[static_cast<size_t>(wqe.opcode)];
   cqe.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : is_local(wqe.opcode) ? 0 : wqe.length;
   cqe.vendor_error = vendor_error;
-  if (!cq_.push(cqe)) {
+  if (!core_.send_cq->push(cqe)) {
     core_.lose_completion(kEventSendCqOverrun);
   }
 }

@@ -17,8 +17,8 @@ namespace roce {
 class Completer {
  public:
   /// `selective`: send again what the peer misses, not everything from there on, and early.
-  Completer(QpCore& core, SendWindow& window, SendQueue& queue, CompletionQueue& cq, bool selective)
-      : core_(core), window_(window), queue_(queue), cq_(cq), selective_(selective) {}
+  Completer(QpCore& core, SendWindow& window, bool selective)
+      : core_(core), window_(window), selective_(selective) {}
 
   void reset();
 
@@ -70,8 +70,6 @@ class Completer {
 
   QpCore& core_;
   SendWindow& window_;
-  SendQueue& queue_;
-  CompletionQueue& cq_;
   /// Whether the peer keeps what comes before something lost; learned from its answer to a repair.
   enum class Peer : uint8_t { unknown, keeps, drops };
 

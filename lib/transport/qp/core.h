@@ -15,6 +15,9 @@
 
 namespace roce {
 
+class CompletionQueue;
+class SharedReceiveQueue;
+
 /// Attributes set by modify calls; the ranges have been checked there.
 struct QpAttributes {
   uint8_t pmtu_shift = 10;         ///< path MTU is 2^pmtu_shift bytes: 8..12
@@ -40,6 +43,7 @@ enum QpEvent : uint8_t {
 };
 
 struct QpCounters {
+  uint64_t acks_sent = 0;          ///< first, since the others hardly ever count
   uint64_t retransmitted = 0;      ///< request packets sent again
   uint64_t timeouts = 0;           ///< local ACK timeouts
   uint64_t early_retransmits = 0;  ///< packets sent again since the peer was silent, long before
@@ -49,7 +53,6 @@ struct QpCounters {
   uint64_t rnr_naks_sent = 0;
   uint64_t implied_naks = 0;  ///< READ or atomic responses found missing
   uint64_t duplicate_requests = 0;
-  uint64_t acks_sent = 0;
   uint64_t retry_exceeded = 0;
   uint64_t rnr_retry_exceeded = 0;
   uint64_t cnps_sent = 0;
@@ -73,23 +76,30 @@ struct SendFailure {
   Duration round_trip;             ///< smoothed; 0: none was measured
 };
 
+/// In the order in which the cache lines should be: see Qp.
 struct QpCore {
   uint32_t qpn = 0;
-  uint32_t qkey = 0;  ///< UD: what a datagram must carry to be received
-  uint16_t pkey = wire::kDefaultPkey;
   uint32_t pd = 0;
   uint32_t remote_qpn = 0;
+  uint16_t pkey = wire::kDefaultPkey;
   QpType type = QpType::rc;
+  /// Written by the engine's thread; the poster reads it to refuse early.
+  std::atomic<QpState> state{QpState::reset};
   bool signal_all = false;      ///< every send WQE completes with a CQE (sq_sig_all)
   bool notify_drained = false;  ///< SQD was entered with a wish for kEventDrained
   bool fatal_told = false;      ///< kEventFatal has been raised since the last reset
   uint8_t events = 0;           ///< QpEvent bits not yet reported
-  /// Written by the engine's thread; the poster reads it to refuse early.
-  std::atomic<QpState> state{QpState::reset};
   QpAttributes attr;
-  Path path;
   /// Paces what is sent once the network is congested; nullptr: nothing does.
   std::unique_ptr<RateControl> rate;
+  Path path;
+  CompletionQueue* send_cq = nullptr;
+  CompletionQueue* recv_cq = nullptr;
+  SharedReceiveQueue* shared_receives = nullptr;  ///< nullptr: the QP has a queue of its own
+  uint32_t qkey = 0;                              ///< UD: what a datagram must carry to be received
+  bool cnp_due = false;                           ///< the peer is to be told of congestion
+  bool paced = false;                             ///< the last Qp::pull() ended for want of time
+  bool last_wqe_told = false;  ///< kEventLastWqe has been raised since the last reset
   QpCounters counters;
   SendFailure failure;
 

@@ -52,8 +52,6 @@ Path::Path(const PathSpec& spec)
     ip.destination = spec.destination.ipv6();
     ip.emit(p + at);
     at += wire::Ipv6Header::kSize;
-    std::memcpy(peer_then_self_.data(), spec.destination.bytes.data(), 16);
-    std::memcpy(peer_then_self_.data() + 16, spec.source.bytes.data(), 16);
   } else {
     wire::Ipv4Header ip;
     ip.tos = spec.traffic_class;
@@ -63,8 +61,6 @@ Path::Path(const PathSpec& spec)
     ip.emit(p + at);
     ip_sum_ = wire::checksum_add(0, p + at, wire::Ipv4Header::kSize);
     at += wire::Ipv4Header::kSize;
-    std::memcpy(peer_then_self_.data(), ip.destination.bytes.data(), 4);
-    std::memcpy(peer_then_self_.data() + 4, ip.source.bytes.data(), 4);
   }
   udp_at_ = static_cast<uint8_t>(at);
   wire::UdpHeader udp;
@@ -96,8 +92,13 @@ bool Path::matches(const wire::Packet& packet) const {
   if (packet.ipv6 != ipv6_) {
     return false;
   }
-  return ipv6_ ? std::memcmp(packet.l3 + 8, peer_then_self_.data(), 32) == 0
-               : std::memcmp(packet.l3 + 12, peer_then_self_.data(), 8) == 0;
+  // Its source is where the template goes to, and the other way round.
+  const uint8_t* const ours = bytes_.data() + l3_at_;
+  const auto crossed = [&]<size_t kAt, size_t kSize> {
+    return std::memcmp(packet.l3 + kAt, ours + kAt + kSize, kSize) == 0 &&
+           std::memcmp(packet.l3 + kAt + kSize, ours + kAt, kSize) == 0;
+  };
+  return ipv6_ ? crossed.template operator()<8, 16>() : crossed.template operator()<12, 4>();
 }
 
 }  // namespace roce

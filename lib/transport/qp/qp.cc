@@ -27,36 +27,38 @@ size_t recv_bytes_after_first_sge(const QpSpec& spec) {
 }  // namespace
 
 Qp::Qp(uint32_t qpn, const QpSpec& spec)
-    : send_cq_(*spec.send_cq),
-      recv_cq_(*spec.recv_cq),
-      send_queue_(std::max(spec.send_entries, 1u), send_bytes_after_first_sge(spec)),
-      recv_queue_(std::max(spec.recv_entries, 1u), recv_bytes_after_first_sge(spec)),
+    : send_queue_(std::max(spec.send_entries, 1u), send_bytes_after_first_sge(spec)),
       window_(send_queue_, spec.window_packets),
-      requester_(core_, send_queue_, window_),
-      completer_(core_, window_, send_queue_, send_cq_, spec.holding != nullptr),
-      receiver_(core_, recv_queue_, spec.shared_receives, recv_cq_),
+      requester_(core_, window_),
+      completer_(core_, window_, spec.holding != nullptr),
       responder_(core_, receiver_, spec.holding),
+      receiver_(core_, recv_queue_),
       uc_responder_(core_, receiver_),
-      ud_responder_(core_, receiver_) {
+      ud_responder_(core_, receiver_),
+      recv_queue_(std::max(spec.recv_entries, 1u), recv_bytes_after_first_sge(spec)) {
   core_.qpn = qpn;
   core_.pd = spec.pd;
   core_.type = spec.type;
   core_.signal_all = spec.signal_all;
+  core_.send_cq = spec.send_cq;
+  core_.recv_cq = spec.recv_cq;
+  core_.shared_receives = spec.shared_receives;
   if (spec.line_rate > 0) {
     core_.rate = std::make_unique<RateControl>(spec.line_rate);
   }
 }
 
-void Qp::prefetch() const {
-  prefetch_object(schedule);
-  prefetch_object(core_);
-  send_queue_.prefetch();
-  recv_queue_.prefetch();
-  prefetch_object(window_);
-  prefetch_object(requester_);
-  prefetch_object(completer_);
-  prefetch_object(receiver_);
-  prefetch_object(responder_);
+void Qp::prefetch(uint8_t work) const {
+  prefetch_lines(&schedule, &core_.counters);
+  if ((work & kSendWork) != 0) {
+    send_queue_.prefetch();
+    prefetch_lines(&window_, &responder_);
+  }
+  if ((work & kReceiveWork) != 0) {
+    __builtin_prefetch(&core_.counters);
+    prefetch_lines(&responder_, &uc_responder_);
+    recv_queue_.prefetch();
+  }
 }
 
 void Qp::reset() {
@@ -67,7 +69,7 @@ void Qp::reset() {
   core_.failure = {};
   core_.events = 0;
   core_.notify_drained = core_.fatal_told = false;
-  last_wqe_told_ = cnp_due_ = paced_ = false;
+  core_.last_wqe_told = core_.cnp_due = core_.paced = false;
   next_cnp_ = {};
   if (core_.rate != nullptr) {
     core_.rate->reset();
@@ -124,7 +126,7 @@ DropReason Qp::on_request(Instant now, const wire::Packet& packet, RegionTable& 
 
 void Qp::on_congestion(Instant now) {
   if (core_.type != QpType::ud && now >= next_cnp_) {
-    cnp_due_ = true;
+    core_.cnp_due = true;
     next_cnp_ = now + kCnpInterval;
   }
 }
@@ -147,7 +149,7 @@ void Qp::send_cnp(Step& step) {
   step.close();
   ++core_.counters.cnps_sent;
   trace::cnp_sent(core_.qpn, core_.remote_qpn);
-  cnp_due_ = false;
+  core_.cnp_due = false;
 }
 
 void Qp::on_timeout(Instant now) {
@@ -155,23 +157,33 @@ void Qp::on_timeout(Instant now) {
   responder_.on_timeout(now);
 }
 
-void Qp::pull(Step& step) {
-  if (cnp_due_ && !step.full()) [[unlikely]] {
+void Qp::pull(Step& step, uint8_t work) {
+  const bool sends = (work & kSendWork) != 0;
+  const bool receives = (work & kReceiveWork) != 0;
+  if (core_.cnp_due && !step.full()) [[unlikely]] {
     send_cnp(step);
   }
-  responder_.pull_replies(step);
+  if (receives) {
+    responder_.pull_replies(step);
+  }
   const size_t before = step.used();
-  requester_.pull(step);
-  responder_.pull_ack(step, step.used() == before);
+  if (sends) {
+    requester_.pull(step);
+  }
+  if (receives) {
+    responder_.pull_ack(step, step.used() == before);
+  }
   step.finish();  // before completions say that memory is no longer in use
-  completer_.settle(step.now());
-  if (const auto fault = requester_.local_error()) {
-    completer_.fail(*fault);
+  if (sends) {
+    completer_.settle(step.now());
+    if (const auto fault = requester_.local_error()) {
+      completer_.fail(*fault);
+    }
   }
   if (core_.notify_drained) [[unlikely]] {
     note_drained();
   }
-  paced_ = !core_.pace_allows(step.now());
+  core_.paced = !core_.pace_allows(step.now());
 }
 
 void Qp::note_drained() {
@@ -192,8 +204,8 @@ bool Qp::flush(uint32_t limit) {
 
 bool Qp::flush_receives(uint32_t limit) {
   const bool done = receiver_.flush(limit);
-  if (done && receiver_.shared() != nullptr && !last_wqe_told_) {
-    last_wqe_told_ = true;
+  if (done && core_.shared_receives != nullptr && !core_.last_wqe_told) {
+    core_.last_wqe_told = true;
     core_.events |= kEventLastWqe;
   }
   return done;

@@ -45,15 +45,28 @@ struct QpSpec {
 
 class Qp;
 
+/// What a turn of a QP is for. The half to which nothing has happened since its last turn is left
+/// alone, and its cache lines where they are: with thousands of QPs those come from memory.
+enum QpWork : uint8_t {
+  kSendWork = 1,     ///< something was posted, a response came, or the port had no room
+  kReceiveWork = 2,  ///< a request came, or responses are due
+  kAnyWork = kSendWork | kReceiveWork,  ///< its state, an attribute or the time has changed
+};
+
 /// Where a QP stands in its engine's lists. The engine's and nobody else's.
 struct QpSchedule {
   uint32_t id = 0;            ///< dense; names the QP's timer
-  Instant timer = kNever;     ///< when its timer is armed to fire; not later than deadline()
   uint32_t place = 0;         ///< in the list of QPs to serve
+  Instant timer = kNever;     ///< when its timer is armed to fire; not later than deadline()
   bool active = false;        ///< it is in there
+  uint8_t work = 0;           ///< QpWork bits: what for
   bool failure_told = false;  ///< the port knows of its failure, or there was none
+};
+
+/// The QP's doorbell, which any thread may ring.
+struct QpBell {
   Qp* next_rung = nullptr;
-  std::atomic<bool> rung{false};  ///< a doorbell has not been answered yet
+  std::atomic<bool> rung{false};  ///< it has not been answered yet
 };
 
 class Qp {
@@ -68,12 +81,12 @@ class Qp {
   QpState state() const { return core_.state.load(std::memory_order_acquire); }
   QpCore& core() { return core_; }
   const QpCore& core() const { return core_; }
-  CompletionQueue& send_cq() { return send_cq_; }
-  CompletionQueue& recv_cq() { return recv_cq_; }
+  CompletionQueue& send_cq() { return *core_.send_cq; }
+  CompletionQueue& recv_cq() { return *core_.recv_cq; }
   SendQueue& send_queue() { return send_queue_; }
   RecvQueue& recv_queue() { return recv_queue_; }
   /// nullptr: the QP receives into a queue of its own.
-  SharedReceiveQueue* shared_receives() const { return receiver_.shared(); }
+  SharedReceiveQueue* shared_receives() const { return core_.shared_receives; }
 
   // --- state moves; the transition has been checked
 
@@ -91,12 +104,16 @@ class Qp {
 
   // --- what the engine calls
 
-  /// Asks for the cache lines that a packet for this QP, or its turn, will touch; then, when those
-  /// have come, for the WQEs that they lead to.
-  void prefetch() const;
-  void prefetch_wqes() const {
-    send_queue_.prefetch_front();
-    recv_queue_.prefetch_front();
+  /// Asks for the cache lines that a packet for this QP, or its turn, will touch, for `work`
+  /// (QpWork bits); then, when those have come, for the WQEs that they lead to.
+  void prefetch(uint8_t work) const;
+  void prefetch_wqes(uint8_t work) const {
+    if ((work & kSendWork) != 0) {
+      send_queue_.prefetch_front();
+    }
+    if ((work & kReceiveWork) != 0) {
+      recv_queue_.prefetch_front();
+    }
   }
   /// Takes a packet for this QP. Not `none`: it was dropped, for that reason.
   DropReason on_packet(Instant now, const wire::Packet& packet, RegionTable& regions);
@@ -107,16 +124,20 @@ class Qp {
   void on_cnp(Instant now);
   /// Looks at the clock.
   void on_timeout(Instant now);
-  /// When on_timeout() has something to do; kNever if nothing waits for time.
-  Instant deadline() const {
-    const Instant pace = core_.rate != nullptr ? core_.rate->next() : Instant{};
-    const Instant wait = std::min(completer_.deadline(), responder_.deadline());
-    return paced_ ? std::min(pace, wait) : wait;
+  /// When on_timeout() has something to do, as far as `work`, a set of QpWork bits, may have
+  /// changed it; kNever if nothing waits for time.
+  Instant deadline(uint8_t work = kAnyWork) const {
+    Instant at = core_.paced ? core_.rate->next() : kNever;
+    if ((work & kSendWork) != 0) {
+      at = std::min(at, completer_.deadline());
+    }
+    return (work & kReceiveWork) != 0 ? std::min(at, responder_.deadline()) : at;
   }
-  /// Builds packets, responses first.
-  void pull(Step& step);
-  /// Something is left to be sent in the next turn, whatever else happens.
-  bool wants_turn() const { return responder_.wants_tx() || cnp_due_; }
+  /// Builds packets, responses first. `work`: a set of QpWork bits.
+  void pull(Step& step, uint8_t work);
+  /// Something is left to be sent in the next turn, whatever else happens. Without kReceiveWork in
+  /// the last turn there is nothing.
+  bool wants_turn() const { return responder_.wants_tx() || core_.cnp_due; }
   /// The peer may wait for an acknowledgement, should the last one be lost.
   bool owes_acknowledgement() const {
     return core_.type == QpType::rc && can_receive_requests(core_.now_in()) &&
@@ -143,6 +164,9 @@ class Qp {
   /// Thread: the engine's.
   const SendWindow& send_window() const { return window_; }
 
+  // The order of the members is that of cache lines (tests/qp/footprint_test.cc): a request that is
+  // sent and acknowledged touches the first three, those of the send queue, and three more; one
+  // that is received the first three, two of the responder and, for its counter, one more.
   QpSchedule schedule;
 
  private:
@@ -152,21 +176,21 @@ class Qp {
   void note_drained();
 
   QpCore core_;
-  CompletionQueue& send_cq_;
-  CompletionQueue& recv_cq_;
+  Instant next_cnp_;  // none before
+
+ public:
+  QpBell bell;
+
+ private:
   SendQueue send_queue_;
-  RecvQueue recv_queue_;
   SendWindow window_;
   Requester requester_;
   Completer completer_;
-  Receiver receiver_;
   Responder responder_;  // of RC
+  Receiver receiver_;
   UcResponder uc_responder_;
   UdResponder ud_responder_;
-  bool last_wqe_told_ = false;
-  bool cnp_due_ = false;
-  bool paced_ = false;  // the last pull() ended for want of time
-  Instant next_cnp_;    // none before
+  RecvQueue recv_queue_;
 };
 
 }  // namespace roce

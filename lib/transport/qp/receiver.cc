@@ -8,8 +8,8 @@ namespace roce {
 
 bool Receiver::open() {
   if (wqe_ == nullptr) {
-    if (shared_ != nullptr) {
-      wqe_ = shared_->take();
+    if (core_.shared_receives != nullptr) {
+      wqe_ = core_.shared_receives->take();
     } else if (own_.has(0)) {
       wqe_ = &own_.at(0);
     }
@@ -37,14 +37,14 @@ void Receiver::complete(Cqe& cqe) {
   cqe.wr_id = wqe_->wr_id;
   cqe.qpn = core_.qpn;
   release();
-  if (!cq_.push(cqe)) {
+  if (!core_.recv_cq->push(cqe)) {
     core_.lose_completion(kEventRecvCqOverrun);
   }
 }
 
 void Receiver::release() {
-  if (shared_ != nullptr) {
-    shared_->give_back(wqe_);
+  if (core_.shared_receives != nullptr) {
+    core_.shared_receives->give_back(wqe_);
   } else {
     own_.release();
   }
@@ -53,7 +53,8 @@ void Receiver::release() {
 }
 
 bool Receiver::flush(uint32_t limit) {
-  for (; limit > 0 && (wqe_ != nullptr || (shared_ == nullptr && own_.has(0))); --limit) {
+  for (; limit > 0 && (wqe_ != nullptr || (core_.shared_receives == nullptr && own_.has(0)));
+       --limit) {
     if (wqe_ == nullptr) {
       wqe_ = &own_.at(0);
     }
@@ -62,12 +63,12 @@ bool Receiver::flush(uint32_t limit) {
     cqe.opcode = CompletionOpcode::receive;
     complete(cqe);
   }
-  return wqe_ == nullptr && (shared_ != nullptr || !own_.has(0));
+  return wqe_ == nullptr && (core_.shared_receives != nullptr || !own_.has(0));
 }
 
 void Receiver::reset() {
-  if (shared_ != nullptr && wqe_ != nullptr) {
-    shared_->give_back(wqe_);
+  if (core_.shared_receives != nullptr && wqe_ != nullptr) {
+    core_.shared_receives->give_back(wqe_);
   }
   wqe_ = nullptr;
   in_use_ = false;

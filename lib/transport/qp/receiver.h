@@ -34,9 +34,8 @@ inline Cqe receive_completion(const wire::Packet& packet, uint32_t src_qp) {
 
 class Receiver {
  public:
-  /// `shared` may be nullptr: the QP has a queue of its own.
-  Receiver(QpCore& core, RecvQueue& own, SharedReceiveQueue* shared, CompletionQueue& cq)
-      : core_(core), own_(own), shared_(shared), cq_(cq) {}
+  /// `own` is not used when the QP receives from a shared queue.
+  Receiver(QpCore& core, RecvQueue& own) : core_(core), own_(own) {}
 
   /// Starts a message: takes a WQE. False when none is posted.
   bool open();
@@ -60,15 +59,11 @@ class Receiver {
   /// Forgets everything, without completions.
   void reset();
 
-  SharedReceiveQueue* shared() const { return shared_; }
-
  private:
   void release();
 
   QpCore& core_;
   RecvQueue& own_;
-  SharedReceiveQueue* shared_;
-  CompletionQueue& cq_;
   RecvWqe* wqe_ = nullptr;  // held: the front of the own queue, or taken from the shared one
   SgePosition at_;
   uint32_t received_ = 0;

@@ -72,13 +72,10 @@ uint32_t psns_for(const SendWqe& wqe, uint32_t pmtu_shift) {
 
 }  // namespace
 
-Requester::Requester(QpCore& core, SendQueue& queue, SendWindow& window)
-    : core_(core), queue_(queue), window_(window) {}
-
 void Requester::reset() {
   fault_.reset();
   cursor_ = {};
-  cursor_psn_.reset();
+  cursor_known_ = false;
 }
 
 bool Requester::may_send(Instant now) const {
@@ -215,10 +212,11 @@ bool Requester::send_datagram(Step& step, SendWqe& wqe) {
   const bool imm = wqe.opcode == SendOpcode::send_imm;
   const uint8_t opcode =
       wire::opcode_of(core_.type, imm ? Operation::send_only_imm : Operation::send_only);
-  uint8_t* ext = step.open(queue_.tail<Path>(wqe), {.opcode = opcode,
-                                                    .solicited = (wqe.flags & kSendSolicited) != 0,
-                                                    .psn = psn,
-                                                    .payload_len = wqe.length});
+  uint8_t* ext =
+      step.open(window_.queue().tail<Path>(wqe), {.opcode = opcode,
+                                                  .solicited = (wqe.flags & kSendSolicited) != 0,
+                                                  .psn = psn,
+                                                  .payload_len = wqe.length});
   uint8_t* const bth = ext - wire::Bth::kSize;
   store_be<uint16_t>(bth + wire::Bth::kPkeyAt, core_.pkey);
   store_be24(bth + wire::Bth::kDestQpAt, wqe.remote_qpn());
@@ -276,7 +274,7 @@ bool Requester::append_payload(Step& step, const SendWqe& wqe, uint32_t offset, 
     return true;
   }
   const Psn psn = place();
-  if (offset == 0 || psn != cursor_psn_) {
+  if (offset == 0 || !cursor_known_ || psn != cursor_psn_) {
     cursor_ = {};
     advance(wqe.sges(), cursor_, offset);
   }
@@ -284,11 +282,12 @@ bool Requester::append_payload(Step& step, const SendWqe& wqe, uint32_t offset, 
       walk({step.regions(), core_.pd}, wqe.sges(), cursor_, len, Access::none,
            [&step](const uint8_t* data, uint32_t n) { step.append(data, n); });
   if (fault != MemoryFault::none) {
-    cursor_psn_.reset();  // the position is in mid-packet: no packet may go on from there
+    cursor_known_ = false;  // the position is in mid-packet: no packet may go on from there
     fault_ = CompletionStatus::local_protection_error;
     return false;
   }
   cursor_psn_ = psn + 1;
+  cursor_known_ = true;
   return true;
 }
 

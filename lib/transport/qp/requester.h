@@ -16,7 +16,7 @@ namespace roce {
 
 class Requester {
  public:
-  Requester(QpCore& core, SendQueue& queue, SendWindow& window);
+  Requester(QpCore& core, SendWindow& window) : core_(core), window_(window) {}
 
   void reset();
 
@@ -50,13 +50,13 @@ class Requester {
   void note_sent(Instant now, Psn up_to, bool asks);
 
   QpCore& core_;
-  SendQueue& queue_;
   SendWindow& window_;
   // Where in the SGE list the packet `cursor_psn_` starts: spares the walk from the list's head.
-  std::optional<Psn> cursor_psn_;
   SgePosition cursor_;
-  std::optional<CompletionStatus> fault_;
+  Psn cursor_psn_;
+  bool cursor_known_ = false;
   bool repairing_ = false;  // the packet under construction is not the next one
+  std::optional<CompletionStatus> fault_;
 };
 
 }  // namespace roce

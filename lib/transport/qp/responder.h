@@ -119,9 +119,9 @@ class Responder {
   void trace_nak() const;
   void pull_answer(Step& step);
 
+  // A cache line that each request touches, and one with what few do.
   QpCore& core_;
   Receiver& receiver_;
-  HeldPackets held_;
   Instant gap_deadline_ = kNever;  // a gap is reported then
 
   Psn expected_;
@@ -136,6 +136,7 @@ class Responder {
 
   Open open_ = Open::nothing;
   WriteTarget write_;
+  HeldPackets held_;
   ReplyQueue replies_;
 };
 

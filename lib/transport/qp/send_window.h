@@ -30,9 +30,8 @@ namespace roce {
 class SendWindow {
  public:
   /// `packets`: PSNs that may be unacknowledged, 1..2^22.
-  SendWindow(SendQueue& queue, uint32_t packets) : queue_(queue), packets_(packets) {
-    set_limit(packets);
-  }
+  SendWindow(SendQueue& queue, uint32_t packets)
+      : queue_(queue), limit_(packets), packets_(packets) {}
 
   /// Starts afresh at `start`; the queue must be empty.
   void reset(Psn start) {
@@ -44,6 +43,7 @@ class SendWindow {
     set_limit(packets_);
   }
 
+  SendQueue& queue() const { return queue_; }
   Psn una() const { return una_; }
   Psn next() const { return next_; }
   Psn high() const { return high_; }
@@ -78,7 +78,8 @@ class SendWindow {
   /// An ACK is to be asked for with this PSN, so that the window never waits for one nobody asked
   /// for.
   bool wants_ack(Psn psn) const {
-    return (psn.value() & ack_interval_mask_) == ack_interval_mask_ || in_flight() + 1 == limit_;
+    const uint32_t mask = std::bit_floor(std::max(limit_ / 4, 1u)) - 1;
+    return (psn.value() & mask) == mask || in_flight() + 1 == limit_;
   }
   /// Nothing is left to be sent, of what has been posted.
   bool all_sent() const { return next_ == end_ && !queue_.has(admitted_); }
@@ -239,7 +240,6 @@ class SendWindow {
   void set_limit(uint32_t limit) {
     limit_ = limit;
     arrived_ = 0;
-    ack_interval_mask_ = std::bit_floor(std::max(limit / 4, 1u)) - 1;
   }
 
   void check() const {
@@ -248,11 +248,10 @@ class SendWindow {
     ROCE_DCHECK(next_index_ <= admitted_ && reads_in_flight_ <= reads_admitted_);
   }
 
+  // Two cache lines; in the first what each request and each ACK touches.
   SendQueue& queue_;
+  uint32_t limit_;
   const uint32_t packets_;
-  uint32_t limit_ = 0;
-  uint32_t ack_interval_mask_ = 0;
-  uint32_t arrived_ = 0;  // since the limit was last changed, while it is below packets_
   Psn una_;
   Psn next_;
   Psn high_;
@@ -261,13 +260,14 @@ class SendWindow {
   uint32_t admitted_ = 0;
   uint32_t reads_admitted_ = 0;
   uint32_t reads_in_flight_ = 0;
-  Instant hold_until_;
   Instant timer_base_;
   Instant silent_since_;
   RoundTrip round_trip_;
+  Instant hold_until_;
+  Instant repair_since_;
   Psn repair_psn_;
   Psn repair_end_;
-  Instant repair_since_;
+  uint32_t arrived_ = 0;  // since the limit was last changed, while it is below packets_
   Repair repair_ = Repair::none;
   uint8_t repair_tries_ = 0;
   bool repair_alone_ = false;

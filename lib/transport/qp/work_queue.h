@@ -20,15 +20,15 @@ class WorkQueue {
  public:
   /// `entries` WQEs (1..kMaxQpWr), each with room for `bytes_after_first_sge` more, tail included.
   WorkQueue(uint32_t entries, size_t bytes_after_first_sge)
-      : shift_(shift_for(bytes_after_first_sge)),
-        entries_(entries),
-        ring_(size_t{entries} << shift_) {}
+      : ring_(size_t{entries} << shift_for(bytes_after_first_sge), 0,
+              shift_for(bytes_after_first_sge)) {}
 
-  uint32_t capacity() const { return entries_; }
+  uint32_t capacity() const { return static_cast<uint32_t>(ring_.capacity() >> producer_shift()); }
 
   /// A free slot to fill, or nullptr when the queue is full. Thread: poster.
   Wqe* reserve() {
-    if (ring_.free_slots(size_t{1} << shift_) < size_t{1} << shift_) {
+    const size_t slots = size_t{1} << producer_shift();
+    if (ring_.free_slots(slots) < slots) {
       return nullptr;
     }
     return reinterpret_cast<Wqe*>(&ring_.slot(0));
@@ -38,10 +38,10 @@ class WorkQueue {
   template <class T>
   T& tail(Wqe& wqe) const {
     auto* const slot = reinterpret_cast<std::byte*>(&wqe);
-    return *reinterpret_cast<T*>(slot + (sizeof(Wqe) << shift_) - sizeof(T));
+    return *reinterpret_cast<T*>(slot + (sizeof(Wqe) << producer_shift()) - sizeof(T));
   }
   /// Counts the reserved slot as posted; the engine sees it after publish(). Thread: poster.
-  void commit() { ring_.stage(size_t{1} << shift_); }
+  void commit() { ring_.stage(size_t{1} << producer_shift()); }
   /// Takes back what was committed since the last publish(). Thread: poster.
   void take_back() { ring_.unstage(); }
   /// Shows what was committed to the engine. Thread: poster.
@@ -49,16 +49,18 @@ class WorkQueue {
 
   /// True when there are more than `n` WQEs from the oldest unreleased one on. Thread: engine.
   bool has(uint32_t n) {
-    const size_t wanted = (size_t{n} + 1) << shift_;
+    const size_t wanted = (size_t{n} + 1) << consumer_shift();
     return ring_.available(wanted) >= wanted;
   }
   /// The n-th WQE from the oldest on. Requires has(n) or an earlier true answer. Thread: engine.
-  Wqe& at(uint32_t n) { return *reinterpret_cast<Wqe*>(&ring_.front(size_t{n} << shift_)); }
+  Wqe& at(uint32_t n) {
+    return *reinterpret_cast<Wqe*>(&ring_.front(size_t{n} << consumer_shift()));
+  }
   /// Asks for what the engine touches of the queue; then, when that has come, for its first WQE.
   void prefetch() const { ring_.prefetch(); }
   void prefetch_front() const { ring_.prefetch_front(); }
   /// Gives the n oldest slots back to the poster. Thread: engine.
-  void release(uint32_t n = 1) { ring_.pop(size_t{n} << shift_); }
+  void release(uint32_t n = 1) { ring_.pop(size_t{n} << consumer_shift()); }
   /// Forgets all WQEs; none may be posted meanwhile. Thread: engine.
   void clear() { ring_.pop(ring_.available(ring_.capacity())); }
 
@@ -72,8 +74,10 @@ class WorkQueue {
     return static_cast<uint32_t>(std::countr_zero(std::bit_ceil(lines)));
   }
 
-  uint32_t shift_;  // a WQE is 2^shift_ lines
-  uint32_t entries_;
+  // A WQE is so many lines, as a power of two; the ring keeps it for us.
+  uint32_t producer_shift() const { return ring_.producer_note(); }
+  uint32_t consumer_shift() const { return ring_.consumer_note(); }
+
   SpscRing<Line> ring_;
 };
 

@@ -48,16 +48,19 @@ class alignas(kSharingUnit) SpscRing {
   static constexpr size_t kMaxCapacity = size_t{1} << 31;
 
   /// A ring that holds exactly `capacity` elements (1..kMaxCapacity, checked); the only place that
-  /// allocates. `first_index` is where the indexes start; only tests need another than 0.
-  explicit SpscRing(size_t capacity, uint32_t first_index = 0)
+  /// allocates. `first_index` is where the indexes start; only tests need another than 0. `note` is
+  /// the owner's, who finds it in the lines of either side.
+  explicit SpscRing(size_t capacity, uint32_t first_index = 0, uint32_t note = 0)
       : in_{.slots = nullptr,
             .capacity = checked(capacity),
             .mask = static_cast<uint32_t>(std::bit_ceil(capacity) - 1),
+            .note = note,
             .staged = first_index,
             .released_copy = first_index,
             .published = first_index},
         out_{.slots = nullptr,
              .mask = in_.mask,
+             .note = note,
              .head = first_index,
              .published_copy = first_index,
              .released = first_index,
@@ -70,6 +73,9 @@ class alignas(kSharingUnit) SpscRing {
 
   /// Thread: any.
   size_t capacity() const { return in_.capacity; }
+  /// Thread: producer; consumer.
+  uint32_t producer_note() const { return in_.note; }
+  uint32_t consumer_note() const { return out_.note; }
 
   /// Slots that can be filled now, staged ones not counted. May be fewer than really are free, but
   /// never when fewer than `wanted`: only then is the consumer's index read again.
@@ -167,6 +173,7 @@ class alignas(kSharingUnit) SpscRing {
     T* slots = nullptr;
     uint32_t capacity = 0;
     uint32_t mask = 0;
+    uint32_t note = 0;
     uint32_t staged = 0;
     uint32_t released_copy = 0;
     std::atomic<uint32_t> published;
@@ -174,6 +181,7 @@ class alignas(kSharingUnit) SpscRing {
   struct alignas(kSharingUnit) Consumer {
     T* slots = nullptr;
     uint32_t mask = 0;
+    uint32_t note = 0;
     uint32_t head = 0;
     uint32_t published_copy = 0;
     std::atomic<uint32_t> released;

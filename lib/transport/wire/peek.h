@@ -24,12 +24,12 @@ inline size_t peek_ip(std::span<const uint8_t> frame) {
   return EthernetHeader::kSize + (tagged ? VlanTag::kSize : 0);
 }
 
-/// The destination QPN of what looks like a RoCEv2 packet: UDP to port 4791 behind an IPv4 header
-/// without options or an IPv6 header without extensions, neither of which the parser accepts.
-inline std::optional<uint32_t> peek_dest_qp(std::span<const uint8_t> frame) {
+/// The BTH of what looks like a RoCEv2 packet: UDP to port 4791 behind an IPv4 header without
+/// options or an IPv6 header without extensions, neither of which the parser accepts. Else nullptr.
+inline const uint8_t* peek_bth(std::span<const uint8_t> frame) {
   const size_t ip = peek_ip(frame);
   if (frame.size() <= ip) {
-    return std::nullopt;
+    return nullptr;
   }
   constexpr size_t kProtocolAt4 = 9;
   constexpr size_t kProtocolAt6 = 6;
@@ -40,9 +40,15 @@ inline std::optional<uint32_t> peek_dest_qp(std::span<const uint8_t> frame) {
   if ((!ipv6 && ethertype != kEtherTypeIpv4) || frame.size() < bth + Bth::kSize ||
       frame[ip + (ipv6 ? kProtocolAt6 : kProtocolAt4)] != kIpProtocolUdp ||
       load_be<uint16_t>(&frame[udp + 2]) != kRoceUdpPort) {
-    return std::nullopt;
+    return nullptr;
   }
-  return load_be24(&frame[bth + Bth::kDestQpAt]);
+  return &frame[bth];
+}
+
+/// The destination QPN of such a packet.
+inline std::optional<uint32_t> peek_dest_qp(std::span<const uint8_t> frame) {
+  const uint8_t* const bth = peek_bth(frame);
+  return bth != nullptr ? std::optional(load_be24(bth + Bth::kDestQpAt)) : std::nullopt;
 }
 
 }  // namespace roce::wire

@@ -17,6 +17,7 @@
 
 namespace roce {
 
+class Qp;
 struct QpCounters;
 struct SendFailure;
 
@@ -258,6 +259,7 @@ class Qp {
 
  private:
   std::unique_ptr<detail::QpState> state_;
+  const roce::Qp* engine_qp_;  // state_'s: asked for at once, not when *state_ has come
 };
 
 }  // namespace verbs
