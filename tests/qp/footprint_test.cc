@@ -24,8 +24,8 @@ size_t line_of(const Qp& qp, const void* part) {
          kLine;
 }
 
-// What a message touches lies together (qp.h): beside the send queue's lines six on the way out and
-// back, six on the way in, of which three are the same.
+// What a message touches lies together (qp.h): beside those of what is posted six on the way out
+// and back, six on the way in, of which three are the same.
 TEST(Footprint, WhatEachMessageTouchesLiesInFewLines) {
   CompletionQueue cq(4);
   Qp qp(17, {.send_cq = &cq, .recv_cq = &cq});
