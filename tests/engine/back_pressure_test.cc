@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <roce/verbs.h>
 
+#include "engine/direct_rig.h"
 #include "port/wrapping_port.h"
-#include "sim/rc_rig.h"
 
 namespace roce::sim {
 namespace {
@@ -21,44 +21,13 @@ class StickyPort final : public WrappingPort {
   bool up = true;
 };
 
-/// Brings the queue pair to RTS, with a short timer and three retries.
-void connect(RigSide& side, const Gid& peer, uint32_t peer_qpn) {
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_INIT;
-  attr.port_num = 1;
-  attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-  ASSERT_TRUE(
-      side.qp.modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
-  attr.qp_state = IBV_QPS_RTR;
-  attr.path_mtu = IBV_MTU_1024;
-  attr.dest_qp_num = peer_qpn;
-  attr.ah_attr.is_global = 1;
-  attr.ah_attr.grh.sgid_index = 1;
-  std::memcpy(attr.ah_attr.grh.dgid.raw, peer.bytes.data(), peer.bytes.size());
-  ASSERT_TRUE(side.qp.modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-                                       IBV_QP_MIN_RNR_TIMER));
-  attr.qp_state = IBV_QPS_RTS;
-  attr.timeout = 8;
-  attr.retry_cnt = 3;
-  ASSERT_TRUE(side.qp.modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
-}
-
 TEST(BackPressure, Q4_ADeadPortDoesNotKeepAQueuePairFromGivingUp) {
   LoopbackLink link;
   StickyPort port(link.a());
   VirtualClock clock;
-  EngineConfig config;
-  config.tables = {.max_qp = 8, .max_mr = 8, .max_cq = 8, .max_pd = 8};
-  config.addresses.mac = port.info().mac;
-  const Gid self = Gid::from(Ipv4Address{{192, 0, 2, 1}});
-  const Gid peer = Gid::from(Ipv4Address{{192, 0, 2, 2}});
-  ASSERT_TRUE(config.addresses.add(self, 24));
-  config.static_neighbours.emplace_back(peer, link.b().info().mac);
-  const auto device = *verbs::Device::create(port, clock, config, {});
+  const auto device = device_of(port, clock, 1, link.b());
   RigSide side(*device, RigOptions{}, 0);
-  connect(side, peer, 99);
+  connect(side, address_of(2), 99);
   ASSERT_EQ(side.send(1, 0, 500'000), 0);
   ASSERT_EQ(side.send(2, 0, 10), 0);
   device->poll();
@@ -81,16 +50,11 @@ TEST(BackPressure, WithoutALinkFramesAreLostAndThoseForThisNodeGoOn) {
   port.stuck = true;
   port.up = false;
   VirtualClock clock;
-  EngineConfig config;
-  config.tables = {.max_qp = 8, .max_mr = 8, .max_cq = 8, .max_pd = 8};
-  config.addresses.mac = port.info().mac;
-  const Gid self = Gid::from(Ipv4Address{{192, 0, 2, 1}});
-  ASSERT_TRUE(config.addresses.add(self, 24));
-  const auto device = *verbs::Device::create(port, clock, config, {});
+  const auto device = device_of(port, clock, 1, link.b());
   RigSide x(*device, RigOptions{}, 1);
   RigSide y(*device, RigOptions{}, 2);
-  connect(x, self, y.qp.qpn());
-  connect(y, self, x.qp.qpn());
+  connect(x, address_of(1), y.qp.qpn());
+  connect(y, address_of(1), x.qp.qpn());
   ASSERT_EQ(x.rdma(1, IBV_WR_RDMA_WRITE, 0, 10'000, y, 0), 0);
   ibv_wc wc[1];
   int n = 0;

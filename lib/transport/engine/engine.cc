@@ -275,6 +275,11 @@ void Engine::flush() {
             tx_.begin() + static_cast<ptrdiff_t>(blank_), tx_.begin());
   ready_ -= sent;
   blank_ -= sent;
+  if (ready_ == 0) {
+    // Now, when nobody waits for it, not when the next packet is built.
+    fill_blanks();
+    Step::own_frame(tx_[0]);
+  }
 }
 
 /// In a step of its own: in settle(), others could use up all frames before its turn.

@@ -39,7 +39,7 @@ void Responder::reset(Psn expected) {
   answer_ = Answer::none;
   ack_waited_ = 0;
   gap_nak_sent_ = rnr_nak_sent_ = urgent_ = false;
-  established_ = false;
+  established_ = follows_data_ = false;
   open_ = Open::nothing;
   held_.clear();
   gap_deadline_ = kNever;

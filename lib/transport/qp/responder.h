@@ -64,7 +64,7 @@ class Responder {
   void pull_replies(Step& step);
   /// Builds the ACK that is due, unless it had better wait: for further messages to acknowledge,
   /// and until what the application sends in answer has left, since that is what somebody waits
-  /// for. `alone`: the QP sends nothing else in this step.
+  /// for, in a burst without it. `alone`: the QP sends nothing else in this turn.
   void pull_ack(Step& step, bool alone);
 
   /// What is due is sent at the next pull(), without waiting for company.
@@ -132,7 +132,8 @@ class Responder {
   bool gap_nak_sent_ = false;  // R1: once until the expected PSN arrives
   bool rnr_nak_sent_ = false;  // what is ahead of it is dropped without a word
   bool urgent_ = false;        // what is due had better leave before further packets are looked at
-  bool established_ = false;   // the peer's first request has arrived
+  bool established_ : 1 = false;   // the peer's first request has arrived
+  bool follows_data_ : 1 = false;  // its turn before sent data of its own
 
   Open open_ = Open::nothing;
   WriteTarget write_;

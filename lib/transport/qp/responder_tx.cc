@@ -37,7 +37,9 @@ void Responder::pull_ack(Step& step, bool alone) {
   if (answer_ != Answer::ack) {
     return;
   }
-  if (alone && ack_waited_ > 0) {
+  const bool follows_data = follows_data_;
+  follows_data_ = !alone;
+  if (alone && !follows_data && ack_waited_ > 0) {
     pull_answer(step);
   } else if (ack_waited_ < kAckPatience) {
     ++ack_waited_;

@@ -30,9 +30,13 @@ void own(const uint8_t* frame, size_t from, size_t to) {
 
 }  // namespace
 
+void Step::own_frame(const Frame& blank) {
+  own(blank.data, 0, kEarly);
+}
+
 uint8_t* Step::open(const Path& path, const PacketSpec& spec) {
   ROCE_DCHECK(!full());
-  own(blanks_[used_].data, 0, kEarly);
+  own_frame(blanks_[used_]);
   Draft& draft = drafts_[used_];
   next_segment_ = used_ == finished_ ? 0 : drafts_[used_ - 1].end_segment;
   const wire::OpcodeInfo& info = wire::kOpcodes[spec.opcode];

@@ -107,6 +107,8 @@ class Step {
     drafts_[used_].end_segment = next_segment_;
     ++used_;
   }
+  /// Asks for the first lines of a frame that a packet will be put into.
+  static void own_frame(const Frame& blank);
   /// Fills the frames of all packets closed so far: headers, payload, pad and ICRC.
   void finish();
 
