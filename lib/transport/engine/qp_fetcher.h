@@ -20,11 +20,6 @@
 
 namespace roce {
 
-/// What a packet is to the QP that it is for.
-inline QpWork work_of(const wire::OpcodeInfo& info) {
-  return info.verb == wire::Verb::response ? kSendWork : kReceiveWork;
-}
-
 class QpFetcher {
  public:
   explicit QpFetcher(const QpTable& qps) : qps_(qps) {}

@@ -12,6 +12,18 @@
 
 namespace roce {
 
+namespace {
+
+/// Of two IP headers, with two addresses of kSize bytes from kAt on: the source of each is where
+/// the other goes to.
+template <size_t kAt, size_t kSize>
+bool crossed(const uint8_t* theirs, const uint8_t* ours) {
+  return std::memcmp(theirs + kAt, ours + kAt + kSize, kSize) == 0 &&
+         std::memcmp(theirs + kAt + kSize, ours + kAt, kSize) == 0;
+}
+
+}  // namespace
+
 static_assert(wire::EthernetHeader::kSize + wire::VlanTag::kSize + wire::Ipv6Header::kSize +
                   wire::UdpHeader::kSize + wire::Bth::kSize <=
               Path::kTemplateBytes);
@@ -92,13 +104,8 @@ bool Path::matches(const wire::Packet& packet) const {
   if (packet.ipv6 != ipv6_) {
     return false;
   }
-  // Its source is where the template goes to, and the other way round.
   const uint8_t* const ours = bytes_.data() + l3_at_;
-  const auto crossed = [&]<size_t kAt, size_t kSize> {
-    return std::memcmp(packet.l3 + kAt, ours + kAt + kSize, kSize) == 0 &&
-           std::memcmp(packet.l3 + kAt + kSize, ours + kAt, kSize) == 0;
-  };
-  return ipv6_ ? crossed.template operator()<8, 16>() : crossed.template operator()<12, 4>();
+  return ipv6_ ? crossed<8, 16>(packet.l3, ours) : crossed<12, 4>(packet.l3, ours);
 }
 
 }  // namespace roce

@@ -53,6 +53,11 @@ enum QpWork : uint8_t {
   kAnyWork = kSendWork | kReceiveWork,  ///< its state, an attribute or the time has changed
 };
 
+/// What a packet is to the QP that it is for.
+inline QpWork work_of(const wire::OpcodeInfo& info) {
+  return info.verb == wire::Verb::response ? kSendWork : kReceiveWork;
+}
+
 /// Where a QP stands in its engine's lists. The engine's and nobody else's.
 struct QpSchedule {
   uint32_t id = 0;            ///< dense; names the QP's timer
