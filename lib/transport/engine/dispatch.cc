@@ -209,9 +209,7 @@ void Engine::hand_over(Qp& qp, const wire::Packet& packet) {
   if (qp.core().events != 0) [[unlikely]] {
     report(qp);  // its turn may come after the poll in which the application sees the cause
   }
-  // A mark or an error is everybody's affair.
-  const bool odd = packet.congestion_experienced() || qp.core().now_in() == QpState::err;
-  active_.add(qp, odd ? kAnyWork : work_of(*packet.info));
+  active_.add(qp, work_of(*packet.info));
   answer_waits_ = answer_waits_ || qp.answers_at_once();
 }
 

@@ -140,8 +140,8 @@ class Qp {
   }
   /// Builds packets, responses first. `work`: a set of QpWork bits.
   void pull(Step& step, uint8_t work);
-  /// Something is left to be sent in the next turn, whatever else happens. Without kReceiveWork in
-  /// the last turn there is nothing.
+  /// Something is left to be sent in the next turn, whatever else happens. A turn without
+  /// kReceiveWork leaves nothing, unless its step was full.
   bool wants_turn() const { return responder_.wants_tx() || core_.cnp_due; }
   /// The peer may wait for an acknowledgement, should the last one be lost.
   bool owes_acknowledgement() const {
